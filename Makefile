@@ -52,7 +52,8 @@ demo: .venv/package
 
 tables: .venv/package
 	$(BIN)/pppca run $(CONFIGS) --results $(RESULTS) --no-tables
-	$(BIN)/pppca render --results $(RESULTS) --findings docs/findings.md --verdicts docs/verdicts.md
+	$(BIN)/pppca render --results $(RESULTS) --findings docs/findings.md \
+		--verdicts docs/verdicts.md --readme README.md
 	$(BIN)/pppca report --results $(RESULTS)
 
 # The registered experiments, apart from the other results, and the methods of today (S1, S2, K1, F9), which `tables`
@@ -78,10 +79,13 @@ check-published: .venv/package
 	$(BIN)/pppca run $(filter-out $(UNCHECKED),$(CONFIGS)) --results build/check --repeats $(CHECK_REPEATS) --no-tables
 	$(BIN)/pppca compare --strict --repeats $(CHECK_REPEATS) --scores --results build/check --against results/recorded.csv.xz
 
-# The published numbers with another seed, and the verdicts that differ from those on the recorded results.
+# The published numbers with another seed, the verdicts that differ from those on the recorded results, with the totals of
+# both, and the duration. Speed-ups are counts of operations, which follow from the seed.
 reseed: .venv/package
-	$(BIN)/pppca run $(RESEEDED) --seed $(SEED) --results build/reseed --no-tables
-	$(BIN)/pppca compare --results build/reseed --against results/recorded.csv.xz
+	@start=$$(date +%s); \
+	$(BIN)/pppca run $(RESEEDED) --seed $(SEED) --results build/reseed --no-tables && \
+	$(BIN)/pppca compare --results build/reseed --against results/recorded.csv.xz && \
+	echo "Duration: $$(( ($$(date +%s) - start) / 60 )) minutes."
 
 # Speed against peers. They have an environment of their own, since PyTorch is large and nothing else needs it.
 bench: .venv-bench/installed

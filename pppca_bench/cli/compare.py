@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @named_argument
 @results_option
 @references_option
-@format_option("terminal", "json", "markdown")
+@format_option("terminal", "json", "csv", "markdown")
 @click.option("--all", "show_all", is_flag=True, help="List also the numbers that were not run.")
 @click.option(
     "--scores", is_flag=True, help="Print the scores of whole tables instead of every cell."
@@ -81,7 +81,8 @@ def compare(
 ) -> None:
     """Compare the published numbers with our results.
 
-    Each line has our mean, standard deviation, 95 % interval, the difference and a verdict.
+    Each line has our mean, standard deviation, 95 % interval, the difference and a verdict. CSV and JSON also have the
+    verdicts on the published standard deviations.
 
     NAMES are configs that were run and identifiers of tables (all by default). With --reference, the package's own
     tables are left out if they have no runs.
@@ -94,6 +95,7 @@ def compare(
     from pppca_bench.pages.changes import render_changes
     from pppca_bench.pages.comparison import render_comparison, render_scores, score_frame, tally
     from pppca_bench.verdicts import recorded
+    from pppca_bench.verdicts.deviations import judge_deviations
 
     if strict and against is None:
         raise click.UsageError("--strict needs other results: name them with --against.")
@@ -101,15 +103,19 @@ def compare(
     with read_store(results) as store:
         snapshot = read_snapshot(store, configs, references=references)
     numbers = _compared(snapshot, tables, results)
+    with_deviations = numbers.join(judge_deviations(numbers, snapshot.runs))
     other = _recorded_repeats(against, references) if against else None
+    if form == "csv" and (scores or against):
+        raise click.UsageError("--format csv lists numbers: leave out --scores and --against.")
     if other is not None and not strict:
-        click.echo(render_changes(recorded.changes(numbers, snapshot.runs, other, repeats), form))
+        changed = recorded.changes(numbers, snapshot.runs, other, repeats)
+        click.echo(render_changes(changed, form, snapshot.references))
     elif scores:
         scored = score_frame(numbers, snapshot.references, snapshot.documents)
-        counts = "" if form == "json" else f"\n\n{tally(numbers)}"
+        counts = "" if form == "json" else f"\n\n{tally(with_deviations)}"
         click.echo(render_scores(scored, form) + counts)
     else:
-        click.echo(render_comparison(numbers, form, show_all=show_all))
+        click.echo(render_comparison(with_deviations, form, show_all=show_all))
     if record:
         path, found = results / recorded.RECORDED, recorded.repeats(numbers, snapshot.runs)
         recorded.write_recorded(found, path)

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from pppca_bench.pages.methods_section import MethodsFormat
     from pppca_bench.pages.snapshot import Snapshot
 
+MAIN_RESULTS = "main_results"
+"""Mark of the list of the main results in a Markdown file."""
+
 KEPT_FORMATS: tuple[Format, ...] = ("markdown", "latex", "csv")
 """Formats of the tables in a results folder."""
 
@@ -151,7 +154,7 @@ def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path
         if reference.name in snapshot.added:
             wanted |= {figure.id for figure in reference.figures}
             wanted |= {spec.id for spec in reference.rankings}
-            wanted.add(reference.series_figure)
+            wanted.add(reference.parts_figure)
     for name, missing in lacking.items():
         if missing and (not references or name in wanted):
             notify(f"{name}: not run: {missing}.")
@@ -163,19 +166,28 @@ def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path
 @click.option(
     "--findings",
     type=FILE,
-    help="File for the verdicts on the claims [default: RESULTS/findings.md].",
+    help="File for the answers to the claims [default: RESULTS/findings.md].",
 )
 @click.option(
     "--verdicts",
     type=FILE,
     help="Markdown file whose table of the shares of the verdicts is to be written again.",
 )
+@click.option(
+    "--readme",
+    type=FILE,
+    help="Markdown file whose list of the main results is to be written again.",
+)
 def render(
-    results: Path, references: tuple[Path, ...], findings: Path | None, verdicts: Path | None
+    results: Path,
+    references: tuple[Path, ...],
+    findings: Path | None,
+    verdicts: Path | None,
+    readme: Path | None,
 ) -> None:
     """Write all tables and figures into the results folder.
 
-    Its README.md links to all of them; findings.md has the verdicts on the claims.
+    Its README.md links to all of them; findings.md has the answers to the claims.
 
     Examples:
       pppca render
@@ -184,8 +196,9 @@ def render(
     import os
 
     from pppca_bench.pages.figure_drawing import write_figures
-    from pppca_bench.pages.findings import render_findings
-    from pppca_bench.pages.index_page import headline, render_index
+    from pppca_bench.pages.findings import render_findings, render_list
+    from pppca_bench.pages.index_page import headline, programs_text, render_index
+    from pppca_bench.verdicts.shares import SHARES
 
     with read_store(results) as store:
         snapshot = read_snapshot(store, references=references)
@@ -211,7 +224,9 @@ def render(
     }
     atomic_write(page, render_findings(main, answers, links))
     if verdicts:
-        atomic_write(verdicts, _with_shares(verdicts, snapshot))
+        _write_between_marks(verdicts, SHARES, programs_text(snapshot))
+    if readme:
+        _write_between_marks(readme, MAIN_RESULTS, render_list(answers.results))
     click.echo(
         f"Wrote {len(built)} tables, {len(images) // 3} figures and their index to {results}, and {page}."
     )
@@ -289,21 +304,16 @@ def _addresses() -> dict[str, str]:
     return {name: of_source[info.source] for name, info in registered().items()}
 
 
-def _with_shares(page: Path, snapshot: Snapshot) -> str:
-    """Return the text of a page with the shares of the verdicts between its two marks."""
-    from pppca_bench.pages.document import text_table
-    from pppca_bench.verdicts.shares import SHARES
-
-    shares, mark = snapshot.text(SHARES), f"<!-- {SHARES} -->\n"
-    parts = page.read_text(encoding="utf-8").split(mark) if page.is_file() else []
+def _write_between_marks(page: Path, mark: str, text: str) -> None:
+    """Write a text between the two comments of a Markdown page that name it."""
+    line = f"<!-- {mark} -->\n"
+    parts = page.read_text(encoding="utf-8").split(line) if page.is_file() else []
     if len(parts) != 3:
         got = f"{len(parts) - 1} of them" if parts else "no file"
         raise click.UsageError(
-            f"{page}: expected two lines {mark.strip()}, got {got}. The table goes between them."
+            f"{page}: expected two lines {line.strip()}, got {got}. The text goes between them."
         )
-    return mark.join(
-        (parts[0], f"\n{text_table(shares.headers, shares.rows, 'markdown')}\n\n", parts[2])
-    )
+    atomic_write(page, f"{parts[0]}{line}\n{text}\n\n{line}{parts[2]}")
 
 
 def _write_tables(tables: Sequence[Document], form: Format, folder: Path) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
@@ -10,7 +11,8 @@ from pppca_bench.errors import StoreError
 from pppca_bench.pages.comparison import text_grid
 from pppca_bench.pages.document import in_json, plain_records
 from pppca_bench.pages.means import mean_difference
-from pppca_bench.verdicts.numbers import record_frame
+from pppca_bench.references.reference import Reference
+from pppca_bench.verdicts.numbers import parts_of, record_frame
 
 _CHANGED = {
     "table": "{table}",
@@ -33,11 +35,23 @@ _COUNTED = {
     "mean of ours − published": "{mean:+.2f}",
     "ours below": "{n_below}",
 }
+_TOTALS = {
+    "source": "{source}",
+    "numbers": "{n}",
+    "reproduced": "{recorded_reproduced}",
+    "reproduced now": "{reproduced}",
+    "differ": "{recorded_differs}",
+    "differ now": "{differs}",
+    "fell": "{fell}",
+    "rose": "{rose}",
+}
 """Columns of grids, as in `comparison.text_grid`."""
 
 
-def render_changes(changes: pd.DataFrame, form: str) -> str:
+def render_changes(changes: pd.DataFrame, form: str, references: Iterable[Reference] = ()) -> str:
     """Render the changed verdicts, and counts by table and quantity, as ``terminal`` or ``markdown`` text.
+
+    A last table has the totals of the verdicts before and now, by source and part of the ``references``.
 
     ``json`` has every number that can be compared. Raise StoreError if there is none.
     """
@@ -62,8 +76,32 @@ def render_changes(changes: pd.DataFrame, form: str) -> str:
     totals = _directions(found)
     n_changed = f"{totals['fell'] + totals['rose']} of {len(found)} verdicts change"
     said = f"{n_changed}: {totals['fell']} fell, {totals['rose']} rose."
-    grids = (text_grid(_CHANGED.items(), changed, form), text_grid(_COUNTED.items(), counts, form))
+    grids = [
+        text_grid(_CHANGED.items(), changed, form),
+        text_grid(_COUNTED.items(), counts, form),
+        text_grid(_TOTALS.items(), _totals(found, references), form),
+    ]
     return "\n\n".join((*grids, "\n".join((said, *others))))
+
+
+def _totals(changes: pd.DataFrame, references: Iterable[Reference]) -> list[dict[str, Any]]:
+    """Return the counts of the recorded verdicts and of those now, for each source and each of its parts."""
+    by_title = {reference.title: reference for reference in references}
+    records = []
+    for source, of_source in changes.groupby("source", sort=False):
+        groups = {str(source): of_source}
+        reference = by_title.get(str(source))
+        parts = reference.parts if reference else ()
+        for name, own in parts_of(of_source, parts).items():
+            if len(own) and len(parts) > 1:
+                groups[f"– {name}"] = own
+        for name, own in groups.items():
+            record: dict[str, Any] = {"source": name, "n": len(own)}
+            for verdict in ("reproduced", "differs"):
+                record[f"recorded_{verdict}"] = int((own["recorded_verdict"] == verdict).sum())
+                record[verdict] = int((own["verdict"] == verdict).sum())
+            records.append(record | _directions(own))
+    return records
 
 
 def _directions(changes: pd.DataFrame) -> dict[str, Any]:

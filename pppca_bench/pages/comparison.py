@@ -9,9 +9,11 @@ import pandas as pd
 from tabulate import tabulate
 
 from pppca_bench.pages.document import Document, in_json, plain_records, rows_of
-from pppca_bench.pages.escapes import in_markdown
+from pppca_bench.pages.escapes import in_markdown, to_csv
+from pppca_bench.pages.formats import RECORDS
 from pppca_bench.quantities import SIZES
 from pppca_bench.references.reference import Reference
+from pppca_bench.verdicts.deviations import COLUMNS as DEVIATIONS
 from pppca_bench.verdicts.judge import VERDICTS
 from pppca_bench.verdicts.numbers import OURS, record_frame, results_of
 from pppca_bench.verdicts.scores import scores, with_targets
@@ -57,14 +59,17 @@ def compared_numbers(numbers: pd.DataFrame) -> pd.DataFrame:
 
 
 def render_comparison(numbers: pd.DataFrame, form: str, *, show_all: bool = True) -> str:
-    """Render the published numbers as ``terminal``, ``markdown`` or ``json`` text, with a count of the verdicts.
+    """Render the published numbers as ``terminal``, ``markdown``, ``csv`` or ``json`` text; text counts the verdicts.
 
     Without ``show_all``, sizes of data sets, numbers without runs and sources without any run are left out, and a last
-    line counts the numbers; JSON has all in any case.
+    line counts the numbers; CSV and JSON have all in any case, and the columns of `judge_deviations` if ``numbers`` has
+    them.
     """
     compared = compared_numbers(numbers)
-    if form == "json":
-        return in_json(plain_records(record_frame(compared)))
+    if form in RECORDS:
+        known = [name for name in DEVIATIONS if name in compared]
+        frame = record_frame(compared).join(compared[known].reset_index(drop=True))
+        return in_json(plain_records(frame)) if form == "json" else to_csv(frame).rstrip("\n")
     if show_all:
         return f"{_comparison_grid(compared, form)}\n\n{tally(numbers)}"
     shown = compared[(compared["n"] > 0) & ~compared["quantity"].isin(SIZES)]
@@ -86,7 +91,10 @@ def render_differing(numbers: pd.DataFrame, form: str) -> str:
 
 
 def tally(numbers: pd.DataFrame) -> str:
-    """Count the verdicts on the published results of each source, and separately on the results of searches."""
+    """Count the verdicts on the published results of each source, and separately on the results of searches.
+
+    Verdicts on published standard deviations are counted if ``numbers`` has the columns of `judge_deviations`.
+    """
     published, results = numbers[numbers["published"].notna()], results_of(numbers)
     n_cited = int((published["verdict"] == "not compared").sum())
     rest = len(published) - len(results) - n_cited
@@ -99,6 +107,7 @@ def tally(numbers: pd.DataFrame) -> str:
                 f"A search for settings looked at {len(seen)} of them: {_verdicts(seen)}."
             )
             sentences.append(f"No search looked at the other {len(others)}: {_verdicts(others)}.")
+        sentences += _tally_of_deviations(of_source)
     if rest:
         sentences.append(
             f"Not counted: {rest} numbers that repeat another number or are sizes of data sets."
@@ -110,13 +119,24 @@ def tally(numbers: pd.DataFrame) -> str:
     return " ".join(sentences)
 
 
-def _verdicts(numbers: pd.DataFrame) -> str:
-    counts = numbers["verdict"].value_counts()
+_ADJECTIVES = {"differs": "different", "cannot tell": "undecidable"}
+
+
+def _tally_of_deviations(results: pd.DataFrame) -> list[str]:
+    """Return the sentence on the published standard deviations of a source, if any were judged."""
+    judged = results[results["sd_verdict"] != ""] if "sd_verdict" in results else results[:0]
+    if judged.empty:
+        return []
+    counts = _verdicts(judged, "sd_verdict")
+    return [f"Its {len(judged)} published standard deviations: {counts}."]
+
+
+def _verdicts(numbers: pd.DataFrame, column: str = "verdict") -> str:
+    counts = numbers[column].value_counts()
     texts = []
     for verdict in VERDICTS:
         if verdict in counts:
-            adjective = "different" if verdict == "differs" else verdict
-            texts.append(f"{counts[verdict]} {adjective}")
+            texts.append(f"{counts[verdict]} {_ADJECTIVES.get(verdict, verdict)}")
     return ", ".join(texts)
 
 

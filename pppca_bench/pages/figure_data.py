@@ -22,6 +22,7 @@ from pppca_bench.results.statistics import student_t
 from pppca_bench.runs import Curves, Facts, Names, ProblemFacts, Selector, grouped
 from pppca_bench.store.database import Store
 from pppca_bench.verdicts.judge import margin_ends
+from pppca_bench.verdicts.numbers import PLACE, in_part
 
 LEAST_LOSS = 0.001
 """Least loss in percent that a geometric mean counts; smaller losses are errors of rounding."""
@@ -108,8 +109,8 @@ def build_figures(
             is_added = reference.name in added
             curves.append(_curve_figure(layout, reference, runs, store, facts, is_added=is_added))
     compared = list[Figure]()
-    with_series = [reference for reference in references if reference.series]
-    for name, sharing in grouped(with_series, attrgetter("series_figure")).items():
+    with_parts = [reference for reference in references if reference.parts]
+    for name, sharing in grouped(with_parts, attrgetter("parts_figure")).items():
         compared.append(_published_against_ours(name, numbers, sharing, facts))
     return curves + compared
 
@@ -236,11 +237,11 @@ def _published_against_ours(
         data = points[points["quantity"] == quantity].drop(columns="quantity")
         if len(data):
             n_within = data["mean"].between(data["margin_low"], data["margin_high"]).sum()
-            title = f"{'ab'[len(panels)]}) {described}: {n_within} of {len(data)}"
+            title = f"{'ab'[len(panels)]}) {described}: {n_within} of {len(data)} means within the margin"
             panels.append(Panel("points", title, data.reset_index(drop=True)))
     labels, drawn = dict[str, None](), set(points["series"])
     for reference in references:
-        labels |= dict.fromkeys(reference.series.values())
+        labels |= dict.fromkeys(part.name for part in reference.parts)
     missing = tuple(label for label in labels if label not in drawn)
     title = "Published against ours, with the number of our means within the margin"
     note = (
@@ -259,18 +260,23 @@ _POINT = [
 
 
 def _points(numbers: pd.DataFrame, references: Sequence[Reference], facts: Facts) -> pd.DataFrame:
-    """Return the numbers of the tables with a series, table by table in the order of the series."""
+    """Return the numbers of the references' parts, part by part."""
+    compared = numbers[numbers["published"].notna() & numbers["quantity"].isin(_COMPARED)]
+    compared = compared[compared["n"] > 0]
     tables = list[pd.DataFrame]()
     for reference in references:
-        layouts = {layout.id: layout for layout in reference.layouts}
-        for table, series in reference.series.items():
-            layout = layouts[table]
-            rows = {line.key: label_of(line, reference, facts) for line in layout.rows}
-            columns = {line.key: label_of(line, reference, facts) for line in layout.columns}
-            of_table = numbers[(numbers["table"] == table) & numbers["published"].notna()]
-            of_table = of_table[(of_table["n"] > 0) & of_table["quantity"].isin(_COMPARED)]
-            label = of_table["row"].map(rows) + ", " + of_table["column"].map(columns)
-            tables.append(of_table.assign(series=series, label=label))
+        of_source = compared[compared["source"] == reference.title]
+        lines = dict[tuple[str, str], str]()
+        for layout in reference.layouts:
+            for line in (*layout.rows, *layout.columns):
+                lines[layout.id, line.key] = label_of(line, reference, facts)
+        for part in reference.parts:
+            own = in_part(of_source, part)
+            labels = [
+                f"{lines[table, row]}, {lines[table, column]}"
+                for table, row, column in own[PLACE[:3]].itertuples(index=False)
+            ]
+            tables.append(own.assign(series=part.name, label=labels))
     points = pd.concat(tables) if tables else numbers[:0].assign(series="", label="")
     points = points.drop_duplicates("same")
     return points.join(margin_ends(points))[_POINT]

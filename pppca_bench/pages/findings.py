@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -11,12 +12,11 @@ from pppca_bench.runs import Names
 
 
 class Finding(NamedTuple):
-    """Answer to a claim, verdicts, and the evidence."""
+    """Answer to a claim, and the evidence."""
 
     claim: str
     place: str  # where the source makes the claim
-    answer: str  # sentences
-    verdicts: Mapping[str, str]  # by reading of the source, such as {"as written": "holds"}
+    answer: str = ""  # a sentence with counts; "" without runs
     basis: Sequence[tuple[str, str]] = ()  # such as estimand, data and test, each with its title
     evidence: Names = ()  # sentences
     sources: Names = ()  # tables and figures with the numbers
@@ -25,7 +25,8 @@ class Finding(NamedTuple):
 class Answers(NamedTuple):
     """Main results as sentences, the answers to claims, and texts of their page.
 
-    ``experiments`` are tests and figures of experiments that have databases of their own, read from their tables.
+    ``sources`` are the titles of the references whose reproduced numbers the main results count. ``experiments`` are
+    tests and figures of experiments that have databases of their own, read from their tables.
     """
 
     results: Sequence[str] = ()
@@ -37,14 +38,7 @@ class Answers(NamedTuple):
     introduction: str = ""  # of the page
     rule: str = ""  # paragraph below the list of claims
     closing: str = ""  # sections below the claims, in Markdown
-
-    @property
-    def readings(self) -> list[str]:
-        """Return the readings with verdicts."""
-        readings = dict[str, None]()
-        for finding in self.claims:
-            readings |= dict.fromkeys(finding.verdicts)
-        return list(readings)
+    sources: Sequence[str] = ()
 
 
 def joined(answers: Iterable[Answers]) -> Answers:
@@ -55,6 +49,7 @@ def joined(answers: Iterable[Answers]) -> Answers:
     results, claims = list[str](), list[Finding]()
     experiments = list[tuple[Document, Figure]]()
     introductions, rules, closings = list[str](), list[str](), list[str]()
+    sources = list[str]()
     for source in several:
         results += source.results
         claims += source.claims
@@ -62,6 +57,7 @@ def joined(answers: Iterable[Answers]) -> Answers:
         introductions.append(source.introduction)
         rules.append(source.rule)
         closings.append(source.closing)
+        sources += source.sources
     return Answers(
         results,
         claims,
@@ -69,7 +65,23 @@ def joined(answers: Iterable[Answers]) -> Answers:
         introduction=" ".join(filter(None, introductions)),
         rule="\n\n".join(filter(None, rules)),
         closing="\n\n".join(filter(None, closings)),
+        sources=sources,
     )
+
+
+def render_list(sentences: Iterable[str], width: int = 120) -> str:
+    """Return sentences as a list in Markdown, in lines of at most ``width`` characters."""
+    items = []
+    for sentence in sentences:
+        lines = textwrap.wrap(
+            f"- {sentence}",
+            width,
+            subsequent_indent="  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        items.append("\n".join(lines))
+    return "\n".join(items)
 
 
 def render_findings(headline: Sequence[str], answers: Answers, links: Mapping[str, str]) -> str:

@@ -64,7 +64,7 @@ def render_report(
     sentences, pairs = _compared_pairs(snapshot) if is_own else ([], [])
     run_claims = []
     for number, finding in enumerate(answers.claims, 1):
-        if set(finding.verdicts.values()) - {"not run"}:
+        if finding.answer:
             run_claims.append((number, finding))
     rankings = []
     for spec, ranking in snapshot.rankings():
@@ -80,7 +80,7 @@ def render_report(
     return templates.get_template("report.html").render(
         title=_title(answers.title, names),
         headline=[*advice, *headline(snapshot, answers), *sentences],
-        nearness=sources_document(snapshot.numbers, snapshot.shares()),
+        nearness=sources_document(snapshot),
         n_done=sum(count["n_done"] for count in counts),
         answers=answers,
         claims=run_claims,

@@ -9,20 +9,22 @@ import pandas as pd
 
 from pppca_bench.pages.comparison import render_differing, render_scores, score_frame, tally
 from pppca_bench.pages.document import (
-    EMPTY,
     Document,
     count_in_words,
     environment,
     join_words,
     paragraphs,
+    text_table,
 )
 from pppca_bench.pages.figure_data import Figure
 from pppca_bench.pages.findings import Answers
+from pppca_bench.pages.share_texts import counted, programs_document, tables_document
 from pppca_bench.pages.snapshot import Snapshot
 from pppca_bench.references.layout import RankingSpec
-from pppca_bench.verdicts.numbers import cells_of, has_runs, incomplete_cells, results_of, trimmed
+from pppca_bench.verdicts.deviations import judge_deviations
+from pppca_bench.verdicts.numbers import cells_of, has_runs, incomplete_cells, trimmed
 from pppca_bench.verdicts.ranking import Ranking
-from pppca_bench.verdicts.shares import RIGHT, by_source
+from pppca_bench.verdicts.shares import ALL, OURS_PROGRAM, RIGHT
 
 
 def render_index(
@@ -47,7 +49,7 @@ def render_index(
             figures=[figure for figure in figures if figure.panels],
             rankings=rankings,
             gaps=not_run(snapshot, snapshot.names, figures),
-            tally=tally(snapshot.numbers),
+            tally=tally(snapshot.numbers.join(judge_deviations(snapshot.numbers, snapshot.runs))),
             scores=render_scores(scored, "markdown"),
             differing=render_differing(snapshot.numbers, "markdown"),
             headline=main,
@@ -124,71 +126,59 @@ def _rows(cells: pd.DataFrame) -> str:
 
 
 def headline(snapshot: Snapshot, answers: Answers) -> list[str]:
-    """Return the main results: those of the modules of references, and the reproduced numbers of each source.
+    """Return the main results: those of the modules of references, and the reproduced numbers of other sources.
 
-    Repeated numbers in the sources are not counted. The shares of right and wrong programs, where known, are over all
-    tables of a source. Sources without them whose numbers are all reproduced share a sentence.
+    Sources whose numbers are all reproduced, without a simulation of a right program, share a sentence.
     """
-    sources = nearness(snapshot.numbers, snapshot.shares())
     joined, others = list[Any](), list[Any]()
-    for source in sources:
-        all_reproduced = source["n_reproduced"] == source["n"]
-        if all_reproduced and not source["programs"]:
+    for source in nearness(snapshot):
+        if source["source"] in answers.sources:
+            continue
+        all_reproduced = source["ours"]["ours"] == source["ours"]["n"]
+        if all_reproduced and "right" not in source:
             joined.append(source)
         else:
             others.append(source)
     if len(joined) == 1:
-        joined, others = [], sources
-    names = [f"{source['source']} ({source['n']:,} numbers)" for source in joined]
+        others, joined = [*others, *joined], []
+    names = [f"{source['source']} ({source['ours']['n']:,} numbers)" for source in joined]
     template = environment().get_template("headline.txt")
-    text = template.render(sources=others, joined=join_words(names))
+    text = template.render(sources=others, joined=join_words(names), counted=counted)
     return [*answers.results, *paragraphs(text)]
 
 
-def sources_document(numbers: pd.DataFrame, shares: pd.DataFrame) -> Document:
-    """Return the table of sources: the share of numbers that ours, a right program and the placebos reproduce."""
-    rows = []
-    for source in nearness(numbers, shares):
-        programs, n, n_reproduced = source["programs"], source["n"], source["n_reproduced"]
-        placebos = [
-            f"{name} {share:.0f} %" for name, (share, _) in programs.items() if name != RIGHT
-        ]
-        right = EMPTY
-        if RIGHT in programs:
-            share, ours = programs[RIGHT]
-            right = f"{share:.0f} % (ours of these: {ours:.0f} %)"
-        row = [
-            source["source"],
-            f"{n_reproduced:,} of {n:,} ({100.0 * n_reproduced / n:.0f} %)",
-            right,
-            "; ".join(placebos) or EMPTY,
-            f"{source['n_differing']:,}",
-        ]
-        rows.append(row)
-    headers = "Source", "Reproduced", "A right program would get", "Placebos would get", "Differ"
-    return Document("sources", "How near each source is", "", headers, rows)
+def sources_document(snapshot: Snapshot) -> Document:
+    """Return the table of sources: the numbers of each part that ours, a right program and the placebos reproduce."""
+    shares = snapshot.shares_of_parts
+    return programs_document(shares[shares["quantity"] == ALL], "How near each source is")
 
 
-def nearness(numbers: pd.DataFrame, shares: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return how near our numbers are to each source that was run.
+def programs_text(snapshot: Snapshot) -> str:
+    """Return the tables of the numbers that right and wrong programs reproduce, by part and by table, in Markdown."""
+    by_part, by_table = sources_document(snapshot), tables_document(snapshot.shares())
+    texts = [text_table(each.headers, each.rows, "markdown") for each in (by_part, by_table)]
+    return "\n\n".join(texts)
 
-    Its numbers of results, ``n``, ``n_reproduced`` and ``n_differing``; the same of those that no search looked at,
-    ``n_unseen`` and ``n_unseen_reproduced``; and the shares of ``programs``.
+
+def nearness(snapshot: Snapshot) -> list[dict[str, Any]]:
+    """Return the shares of each source that was run, that of a user first.
+
+    Its title ``source``, its margins in words ``within``, and the shares on all its numbers of ``ours`` and, where it
+    can be simulated, of a ``right`` program, and those of ours on the numbers that no search looked at, ``unseen``.
     """
-    programs = by_source(shares)
-    # those of the user first
-    results = results_of(numbers).sort_values("is_added", ascending=False, kind="stable")
-    found = []
-    for source, of_source in results[results["n"] > 0].groupby("source", sort=False):
-        is_reproduced, unseen = of_source["verdict"] == "reproduced", ~of_source["searched"]
-        facts = {
-            "source": source,
-            "n": len(of_source),
-            "n_reproduced": int(is_reproduced.sum()),
-            "n_differing": int((of_source["verdict"] == "differs").sum()),
-            "n_unseen": int(unseen.sum()),
-            "n_unseen_reproduced": int((unseen & is_reproduced).sum()),
-            "programs": programs.get(str(source), {}),
-        }
+    shares, added, within = snapshot.shares_of_parts, list[str](), dict[str, str]()
+    for reference in snapshot.references:
+        within[reference.title] = reference.within
+        if reference.name in snapshot.added:
+            added.append(reference.title)
+    found = list[dict[str, Any]]()
+    for source, of_source in shares[shares["row"] == ALL].groupby("source", sort=False):
+        facts: dict[str, Any] = {"source": source, "within": within[str(source)]}
+        for share in of_source.to_dict("records"):
+            is_all = share["quantity"] == ALL
+            if share["program"] == OURS_PROGRAM:
+                facts["ours" if is_all else "unseen"] = share
+            elif share["program"] == RIGHT and is_all:
+                facts["right"] = share
         found.append(facts)
-    return found
+    return sorted(found, key=lambda facts: facts["source"] not in added)

@@ -38,6 +38,7 @@ VERDICT_SIGNS: Mapping[Verdict, str] = {
     "reproduced": "=",
     "consistent": "~",
     "differs": "≠",
+    "cannot tell": "?",
     "not run": EMPTY,
 }
 """Signs of the verdicts, printed beside differences."""

@@ -32,7 +32,9 @@ LENGTH, WIDTH = 144, 3
 _MAX_PART = 40
 """Largest number of characters of a part of an id."""
 
-_FROM_WORST: Sequence[Verdict] = ("differs", "consistent", "reproduced", "not run")
+_FROM_WORST: Sequence[Verdict] = (
+    *("differs", "cannot tell", "consistent", "reproduced", "not run"),
+)
 
 _FIVE_NUMBERS = ("minimum", "lower quartile", "median", "upper quartile", "maximum")
 

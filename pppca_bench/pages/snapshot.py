@@ -27,7 +27,13 @@ from pppca_bench.store.database import Store
 from pppca_bench.verdicts.numbers import has_runs, published_numbers, results_of, trimmed
 from pppca_bench.verdicts.own_tables import OwnTables
 from pppca_bench.verdicts.ranking import Ranking, rankings_of
-from pppca_bench.verdicts.shares import SHARES, verdict_shares
+from pppca_bench.verdicts.shares import (
+    SHARES,
+    Programs,
+    shares_of_parts,
+    shares_of_tables,
+    simulate,
+)
 
 
 class Snapshot:
@@ -220,11 +226,21 @@ class Snapshot:
     def _shares(self, *tables: str) -> pd.DataFrame:
         """Return the shares of the verdicts in published tables, by default in all of them."""
         if not tables:
-            return verdict_shares(self.numbers, self.references, self.runs)
+            return shares_of_tables(self.numbers, self._programs)
         placebos = [placebo for reference in self.references for placebo in reference.placebos]
         others = {one.table for one in placebos if not set(one.tables).isdisjoint(tables)} - {""}
         numbers = self._some(*sorted(others.union(tables)))
-        return verdict_shares(numbers, self.references, self.runs, tables)
+        programs = simulate(numbers, self.references, self.runs, tables)
+        return shares_of_tables(numbers, programs, tables)
+
+    @cached_property
+    def _programs(self) -> Programs:
+        return simulate(self.numbers, self.references, self.runs)
+
+    @cached_property
+    def shares_of_parts(self) -> pd.DataFrame:
+        """Shares of the verdicts in the parts of each reference, and in all its numbers."""
+        return shares_of_parts(self.numbers, self._programs, self.references)
 
     def share_texts(self, name: str, shares: pd.DataFrame) -> tuple[str, str]:
         """Return the paragraphs on the shares of the verdicts in a published table."""

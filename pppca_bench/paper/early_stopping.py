@@ -133,12 +133,13 @@ def problems_document(runs: Runs) -> Document:
         done = [record for number in cells for record in of_config.records(number)]
         measured = pd.DataFrame(done, columns=["slowdown", "gain_percent"])
         badness = frame[frame["problem"] == problem].groupby("criterion", sort=False)["badness"]
+        by_criterion = badness.mean()
         record = {
             "row": problem,
             "n": int(measured["slowdown"].count()),
             "n_planned": sum(of_config.counts[number]["n_planned"] for number in cells),
             **measured.mean().to_dict(),
-            "best": badness.mean().idxmin() if len(badness) else None,
+            "best": _least(by_criterion),
         }
         records.append(record)
     columns = [
@@ -152,3 +153,12 @@ def problems_document(runs: Runs) -> Document:
     return Document.of_records(
         "ES3", "Stopping criteria by problem", columns, records, notes=(note,)
     )
+
+
+def _least(badness: pd.Series[float]) -> str | None:
+    """Return the criterion of least badness, "all equal" if it is the same for several, None without criteria."""
+    if badness.empty:
+        return None
+    if len(badness) > 1 and np.isclose(badness.max(), badness.min(), rtol=0.0, atol=1e-9):
+        return "all equal"
+    return str(badness.idxmin())

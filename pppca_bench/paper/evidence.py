@@ -1,4 +1,4 @@
-"""Evidence for claims: results by role, reading and data set, and the comparisons of a registered experiment."""
+"""Evidence for claims: results by role, reading and data set, and the comparisons of an experiment."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Evidence(NamedTuple):
     """Results by which claims are judged.
 
     ``numbers`` are the printed numbers of the references' tables; ``claims`` methods by reading and role
-    (`Reference.claims`); ``compared`` the comparisons of the registered experiment of claims.yaml.
+    (`Reference.claims`); ``compared`` the comparisons of the registered experiment that answers the claims.
     """
 
     runs: Runs
@@ -47,11 +47,9 @@ class Evidence(NamedTuple):
     claims: Mapping[str, Mapping[str, Role]]
     compared: Sequence[LossComparison] = ()
 
-    def lines(self, claim: str, reading: ClaimReading) -> list[LossComparison]:
-        """Return the experiment's comparisons of a claim that are about a reading."""
-        return [
-            line for line in self.compared if line.claim == claim and f"({reading})" in line.name
-        ]
+    def lines(self, claim: str) -> list[LossComparison]:
+        """Return the experiment's comparisons of a claim."""
+        return [line for line in self.compared if line.claim == claim]
 
     def role(self, role: str, reading: str) -> Role:
         """Return the method and settings of a role; empty if the reading does not have it."""
@@ -95,20 +93,31 @@ def _read_tables(experiment: Experiment, folder: Path) -> list[pd.DataFrame]:
 
 
 def read_comparisons(experiment: Experiment, folder: Path) -> list[LossComparison]:
-    """Return the comparisons of the claims from an experiment's tables in a folder; none without tables."""
+    """Return the comparisons of an experiment from its tables in a folder; none without tables."""
     if not (read := _read_tables(experiment, folder)):
         return []
     tests, losses = read
     by_row, lines = tests.set_index("row"), list[LossComparison]()
     for name, pair in experiment.comparisons().items():
-        if pair.group.claim and name in by_row.index:
-            cut = losses[(losses["row"] == name) & ~losses["is_apart"]]
-            p_values = dict(zip(cut["data_set"], _p_of_more(cut), strict=True))
-            row: Any = by_row.loc[name]
-            numbers = row.n, row.low, row.typical, row.high, row.p_holm, row.verdict
-            lines.append(
-                LossComparison(pair.first, pair.second, *numbers, pair.group.claim, p_values)
-            )
+        if name not in by_row.index:
+            continue
+        cut = losses[(losses["row"] == name) & ~losses["is_apart"]]
+        cut = cut.assign(p_of_more=_p_of_more(cut))
+        row: Any = by_row.loc[name]
+        line = LossComparison(
+            pair.first,
+            pair.second,
+            row.n,
+            row.low,
+            row.typical,
+            row.high,
+            row.p_holm,
+            row.verdict,
+            claim=pair.group.claim,
+            features_percent=cut["features_percent"].mean(),
+            losses=cut.to_dict("records"),
+        )
+        lines.append(line)
     return lines
 
 

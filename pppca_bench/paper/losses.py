@@ -15,7 +15,7 @@ from pppca_bench.results.statistics import PairedTest, holm, student_t
 from pppca_bench.verdicts.pairs import ALPHA, MARGIN
 
 FloatArray = NDArray[np.floating[Any]]
-ClaimVerdict = Literal["holds", "holds in part", "does not hold", "undecided", "not run"]
+ClaimVerdict = Literal["holds", "does not hold", "undecided"]
 Within = Literal["equivalent", "worse", "better", "unclear"]
 Test = Callable[[FloatArray], tuple[float, bool]]
 """Function of `multiples`: the two-sided p, and whether less than the margin is lost."""
@@ -159,8 +159,9 @@ def equivalence(multiples: FloatArray) -> tuple[float, float, float]:
 class LossComparison(NamedTuple):
     """Comparison of two methods over n data sets: typical loss with its 95 % interval, p, and the verdict.
 
-    ``claim`` is the claim that it belongs to; ``within`` has, by data set, the one-sided p of the corrected resampled
-    t-test of a loss of `MARGIN` or more.
+    ``claim`` is the claim that it belongs to; ``features_percent`` the mean share of the features that are kept, and
+    ``losses`` the losses within the n data sets: rows of an experiment's table with ``data_set``, ``loss``, ``verdict``
+    and ``p_of_more``, the one-sided p of the corrected resampled t-test of a loss of `MARGIN` or more.
     """
 
     method: str
@@ -172,7 +173,8 @@ class LossComparison(NamedTuple):
     p: float  # with Holm's correction
     verdict: ClaimVerdict
     claim: str = ""
-    within: Mapping[str, float] = {}
+    features_percent: float = math.nan
+    losses: Sequence[Mapping[Any, Any]] = ()
 
     @property
     def name(self) -> str:
@@ -180,22 +182,17 @@ class LossComparison(NamedTuple):
         return f"{self.method} − {self.other}"
 
     @property
-    def short(self) -> str:
-        """Return both methods and the typical loss."""
-        return f"{self.name} ({printed(self.typical, SIGNED)})"
-
-    @property
-    def size(self) -> str:
-        """Return the typical loss with its 95 % interval."""
+    def interval(self) -> str:
+        """Return the typical loss with its 95 % interval in brackets."""
         low, typical, high = (
             printed(value, SIGNED) for value in (self.low, self.typical, self.high)
         )
-        return f"{typical} points (95 % interval {low} to {high})"
+        return f"{typical} ({low} to {high})"
 
     @property
     def text(self) -> str:
         """Return the comparison as a sentence."""
-        return f"{self.name}: typical loss {self.size} on {self.n} data sets; p (Holm) {self.p:.2g}: {self.verdict}."
+        return f"{self.name}: {self.interval}, {self.n} sets, p = {self.p:.2g}, {self.verdict}."
 
 
 def tested_losses(samples: Mapping[tuple[str, str], FloatArray]) -> list[LossComparison]:

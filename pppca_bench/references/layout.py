@@ -284,10 +284,15 @@ class _Part(PartOfTables):
         return are_named((self.tables, self.rows, self.columns), (table, row, column))
 
 
-class Scored(_Part):
-    """Published numbers that are scored together."""
+class NamedPart(_Part):
+    """Named part of the published numbers, such as those of a method, which are counted together."""
 
     name: Text
+
+
+class Scored(NamedPart):
+    """Published numbers that are scored together."""
+
     quantity: Text
     unit: Literal["points", "|ln ratio|"] = "|ln ratio|"  # of the distance
     target: NotNegative | None = None  # for the mean distance
@@ -302,7 +307,7 @@ class Searched(_Part):
     quantities: Texts
 
 
-class Placebo(_Part):
+class Placebo(NamedPart):
     """Wrong program, whose numbers the verdicts should tell from the numbers of a right program.
 
     In place of our numbers in a cell it has our numbers from the same row and column of another ``table``, from the
@@ -310,7 +315,6 @@ class Placebo(_Part):
     have stay. A cell without such numbers is left out.
     """
 
-    name: Text
     table: str = ""
     cycles: tuple[Texts, ...] = ()  # keys of rows; the first follows the last
     runs: Settings = Field(default_factory=dict)

@@ -6,13 +6,15 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from annotated_types import Ge
+from pydantic import model_validator
 
 from pppca_bench.errors import OwnDataError, nearest
 from pppca_bench.references.layout import Layout, NotNegative, PartOfTables, are_named
 from pppca_bench.references.selection import Texts
+from pppca_bench.yaml_files.section import broken_rule
 
 COLUMNS = ("table", "row", "column", "quantity", "value", "sd")
 
@@ -42,16 +44,32 @@ class VerdictRule(PartOfTables):
     """Rule of the verdicts on some quantities: what is compared, the margin of equivalence, and the published repeats.
 
     ``means`` are compared by their difference, ``ratios`` (of times and counts) by the logarithm, ``correlations`` by
-    Fisher's z, with a margin in standard deviations of z for normal values, 1. ``values`` may differ by the margin.
+    Fisher's z, with a margin in standard deviations of z for normal values, 1. ``values`` may differ by the margin. A
+    margin of a ``factor`` of 1.2 reaches from the number divided by 1.2 to the number times 1.2.
     """
 
     quantities: Texts = ()  # empty for all
     compare: Literal["means", "ratios", "correlations", "values"] = "means"
     margin: NotNegative
-    unit: Literal["sd", "points", "percent"] = "points"
+    unit: Literal["sd", "points", "percent", "factor"] = "points"
     runs: Annotated[int, Ge(1)] | None = (
         None  # behind a published mean; None if it has no sampling error
     )
+
+    @model_validator(mode="after")
+    def _check_unit(self) -> Self:
+        is_ratio = self.compare == "ratios"
+        if self.unit == "percent" and is_ratio:
+            raise broken_rule(
+                "expected a factor, such as 1.5, for a margin of ratios, got percent", "unit"
+            )
+        if self.unit == "factor" and not (is_ratio and self.margin >= 1.0):
+            raise broken_rule(
+                f"expected compare: ratios and a margin of at least 1 for a factor, got"
+                f" compare: {self.compare} and {self.margin:g}",
+                "unit",
+            )
+        return self
 
     def applies(self, table: str, row: str, quantity: str) -> bool:
         """Return whether the rule is for a quantity in a row of a table."""

@@ -19,6 +19,7 @@ from pppca_bench.references.layout import (
     CurveLayout,
     Identifier,
     Layout,
+    NamedPart,
     Placebo,
     RankingSpec,
     Scored,
@@ -45,10 +46,11 @@ class _ReferenceFile(Section):
     not_compared: Texts = ()  # quantities without a rule
     layouts: tuple[Layout, ...] = Field(alias="tables")
     configs: Texts = ()  # names of the configs whose runs count; empty for all
-    # By table, the label of its series in the figure of published against measured numbers.
-    series: dict[Text, Text] = Field(default_factory=dict)
-    # Identifier of this figure, which references may share.
-    series_figure: Identifier = "published_against_ours"
+    # Parts whose verdicts are counted together. A number is in the first part that has it.
+    parts: tuple[NamedPart, ...] = ()
+    # Identifier of the figure of the parts' published numbers against ours, which references may share.
+    parts_figure: Identifier = "published_against_ours"
+    within: str = ""  # its margins in words, for the sentence on its reproduced numbers
     # By reading and role, the methods of the source's claims and the settings that select their runs.
     claims: dict[Text, dict[Text, dict[Text, Scalar]]] = Field(default_factory=dict)
     scored: tuple[Scored, ...] = Field((), alias="scores")
@@ -66,13 +68,9 @@ class _ReferenceFile(Section):
     def _check(self) -> Self:
         check_keys("tables", [layout.id for layout in self.layouts])
         layouts = {layout.id: layout for layout in self.layouts}
-        for table in self.series:
-            if table not in layouts:
-                raise broken_rule(
-                    f"expected one of {', '.join(layouts)}, got {table!r}", "series", table
-                )
         for name, parts in {
             "verdicts": self.rules,
+            "parts": self.parts,
             "scores": self.scored,
             "searched": self.searched,
             "placebos": self.placebos,

@@ -146,6 +146,8 @@ def summaries_of(
         half = student_t(0.975, n_repeats - 1) * sd / math.sqrt(n_repeats)
         summaries.T[:] = mean, sd, np.full(n_samples, n_repeats), mean - half, mean + half
         return summaries
+    if quantity == "correlation":
+        return _correlations(*samples)
     for i in range(n_samples):
         of_sample = [dict(enumerate(values.tolist())) for values in samples[:, i]]
         summary = summary_of(quantity, of_sample, selection)
@@ -161,17 +163,29 @@ def correlation(first: Mapping[int, float], second: Mapping[int, float]) -> Summ
     the errors of networks have long tails. None with fewer than four repeats, or if a quantity does not vary.
     """
     both = [repeat for repeat in first if repeat in second]
-    n = len(both)
     x = np.array([first[repeat] for repeat in both])
     y = np.array([second[repeat] for repeat in both])
-    if n <= 3 or not np.ptp(x) or not np.ptp(y):
-        return None
-    x = (x - x.mean()) / x.std()
-    y = (y - y.mean()) / y.std()
-    r = float(np.clip(np.mean(x * y), -1.0 + 1e-15, 1.0 - 1e-15))
-    sd = float(np.std(x * y - 0.5 * r * (x**2 + y**2), ddof=1))
-    z, half = math.atanh(r), student_t(0.975, n - 1) * sd / (1.0 - r**2) / math.sqrt(n)
-    return Summary(r, math.nan, n, math.tanh(z - half), math.tanh(z + half))
+    r, sd, n, low, high = _correlations(x[np.newaxis], y[np.newaxis])[0].tolist()
+    return None if math.isnan(r) else Summary(r, sd, int(n), low, high)
+
+
+def _correlations(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the fields of `correlation` of many samples, each of shape (n_samples, n_repeats)."""
+    n_samples, n = x.shape
+    summaries = np.full((n_samples, len(Summary._fields)), math.nan)
+    if n <= 3:
+        return summaries
+    varies = (np.ptp(x, axis=1) > 0.0) & (np.ptp(y, axis=1) > 0.0)
+    x, y = x[varies], y[varies]
+    x = (x - x.mean(axis=1, keepdims=True)) / x.std(axis=1, keepdims=True)
+    y = (y - y.mean(axis=1, keepdims=True)) / y.std(axis=1, keepdims=True)
+    r = np.clip(np.mean(x * y, axis=1), -1.0 + 1e-15, 1.0 - 1e-15)
+    influences = x * y - 0.5 * r[:, np.newaxis] * (x**2 + y**2)
+    sd = influences.std(axis=1, ddof=1) / (1.0 - r**2)
+    z, half = np.arctanh(r), student_t(0.975, n - 1) * sd / math.sqrt(n)
+    fields = r, np.full_like(r, math.nan), np.full_like(r, n), np.tanh(z - half), np.tanh(z + half)
+    summaries[varies] = np.transpose(fields)
+    return summaries
 
 
 def five_number_summary(values: Sequence[float]) -> tuple[float, ...]:

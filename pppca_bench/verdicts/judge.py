@@ -1,13 +1,17 @@
 """Verdicts on published numbers: operations on the frame of printed numbers.
 
-The means, standard deviations and numbers of runs of both sides give the difference with Welch's 95 % interval. A
-published number is
+The means, standard deviations and numbers of runs of both sides give the difference d with Welch's 95 % interval, and
+h, half of its 90 % interval. Both are on the scale of the comparison. A published number is
 
-- *reproduced* if it is equivalent to ours: two one-sided tests at the 5 % level place the difference within the margin
-  of its rule (Schuirmann 1987);
+- *reproduced* if it is equivalent to ours, |d| + h ≤ margin: two one-sided tests at the 5 % level place the difference
+  within the margin of its rule (Schuirmann 1987);
 - else *differs* if the difference is significant at a false discovery rate of 5 % within the table (Benjamini and
   Hochberg 1995);
+- else *cannot tell* if h > margin, so that no difference could be within the margin, or with a single run of ours,
+  which has no interval and is outside the family of the correction;
 - else *consistent*.
+
+Values that are compared exactly are *reproduced* within the margin, and else *differ*.
 
 Choice: of all numbers that round to the published number, the number nearest to ours counts. Where the source prints no
 standard deviation, ours is used for both sides, on the scale of the comparison. A standard deviation of 0.00 counts as
@@ -25,7 +29,7 @@ from numpy.typing import NDArray
 
 from pppca_bench.results.statistics import benjamini_hochberg
 
-Verdict = Literal["reproduced", "consistent", "differs", "not run", "not compared"]
+Verdict = Literal["reproduced", "consistent", "differs", "cannot tell", "not run", "not compared"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 LEVEL = 0.05
@@ -46,6 +50,13 @@ SCALES: dict[str, Scale] = {
         lambda r: 1.0 / np.maximum(1.0 - r**2, 1e-15),
     ),
 }
+
+
+CONTRAST = ["difference", "difference_low", "difference_high", "margin", "p", "beyond", "room"]
+"""Columns of `_contrasts`. With the margin, d and h on the scale of the comparison, nan for a single run:
+
+``room`` is margin − h, and ``beyond`` is |d| + h − margin.
+"""
 
 
 def judge(numbers: pd.DataFrame, tables: Sequence[str] = ("table",)) -> pd.DataFrame:
@@ -72,22 +83,23 @@ def judge(numbers: pd.DataFrame, tables: Sequence[str] = ("table",)) -> pd.DataF
     parts = [
         _contrasts(part, SCALES[str(scale)]) for scale, part in compared.groupby(scale_of(compared))
     ]
-    columns = ["difference", "difference_low", "difference_high", "margin", "p", "equivalent"]
-    contrasts = pd.concat(parts) if parts else pd.DataFrame(columns=columns, dtype=float)
-    judged = numbers.assign(**contrasts[columns].reindex(numbers.index))
+    contrasts = pd.concat(parts) if parts else pd.DataFrame(columns=CONTRAST, dtype=float)
+    judged = numbers.assign(**contrasts[CONTRAST].reindex(numbers.index))
     corrected = benjamini_hochberg(judged["p"], [judged[name] for name in tables])
+    is_exact = judged["compare"] == "values"
     verdict = np.select(
         [
             judged["published"].isna(),
             judged["compare"] == "",
             judged["mean"].isna(),
-            judged["equivalent"].eq(True),  # nan where it was not run
-            corrected < LEVEL,
+            judged["beyond"] <= 0.0,
+            is_exact | (corrected < LEVEL),
+            judged["room"].isna() | (judged["room"] < 0.0),
         ],
-        ["", "not compared", "not run", "reproduced", "differs"],
+        ["", "not compared", "not run", "reproduced", "differs", "cannot tell"],
         "consistent",
     )
-    return judged.drop(columns="equivalent").assign(verdict=verdict)
+    return judged.drop(columns=["beyond", "room"]).assign(verdict=verdict)
 
 
 def scale_of(numbers: pd.DataFrame) -> pd.Series[str]:
@@ -125,12 +137,14 @@ def _contrasts(numbers: pd.DataFrame, scale: Scale) -> pd.DataFrame:
     apart = to(mean) - nearest
     reach = stdtrit(degrees, 0.975) * error
     p = np.where(error == 0.0, apart == 0.0, 2.0 * stdtr(degrees, -np.abs(apart) / error))
+    of_published = np.abs(published) * slope(published)  # 1 on the logarithmic scale
     unit = np.select(
-        [numbers["unit"] == "points", numbers["unit"] == "percent"],
-        [slope(published), 0.01 * np.abs(published) * slope(published)],
+        [numbers["unit"] == name for name in ("points", "percent", "factor")],
+        [slope(published), 0.01 * of_published, of_published],
         1.0 if is_correlation else sd_theirs,
     )
-    margin = _column(numbers, "rule_margin") * unit
+    rule_margin = _column(numbers, "rule_margin")
+    margin = unit * np.where(numbers["unit"] == "factor", np.log(rule_margin), rule_margin)
     contrasts = pd.DataFrame(
         {
             "difference": mean - published,
@@ -138,13 +152,12 @@ def _contrasts(numbers: pd.DataFrame, scale: Scale) -> pd.DataFrame:
             "difference_high": back(to(mean) + reach) - published,
             "margin": back(to(published) + margin) - published,
             "p": p,
-            "equivalent": np.abs(apart) + stdtrit(degrees, 0.95) * error <= margin,
+            "room": margin - stdtrit(degrees, 0.95) * error,
         },
         numbers.index,
     )
-    unknown = ["difference_low", "difference_high", "margin", "p"]
-    contrasts.loc[n < 2, unknown] = np.nan
-    contrasts.loc[n < 2, "equivalent"] = False
+    contrasts["beyond"] = np.abs(apart) - contrasts["room"]
+    contrasts.loc[n < 2, CONTRAST[1:]] = np.nan
     return _exact(contrasts, numbers)
 
 
@@ -157,13 +170,12 @@ def _exact(contrasts: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:
     is_exact = numbers["compare"] == "values"
     rounding = 1e-9 * np.maximum(1.0, numbers["published"].abs())
     difference = contrasts["difference"]
-    is_equal = difference.abs() <= np.maximum(numbers["rule_margin"], rounding)
     exact = {
         "difference_low": difference,
         "difference_high": difference,
         "margin": numbers["rule_margin"],
-        "p": is_equal.astype(float),
-        "equivalent": is_equal,
+        "p": np.nan,
+        "beyond": difference.abs() - np.maximum(numbers["rule_margin"], rounding),
     }
     for name, values in exact.items():
         contrasts[name] = contrasts[name].where(~is_exact, values)
@@ -177,35 +189,30 @@ def _welch_degrees(ours: Array, n: Array, theirs: Array, runs: Array) -> Array:
     return np.where(parts == 0.0, np.inf, (ours + theirs) ** 2 / parts)
 
 
-def _reach(numbers: pd.DataFrame, to: Callable[[Array], Array]) -> Array:
-    """Return the margin of each number on a scale."""
-    published = _column(numbers, "published")
-    return to(published + _column(numbers, "margin")) - to(published)
-
-
 def margin_ends(numbers: pd.DataFrame) -> pd.DataFrame:
     """Return ``margin_low`` and ``margin_high``, the ends of the margin about each number, nan without one."""
     columns = ["margin_low", "margin_high"]
     ends = [pd.DataFrame(columns=columns, dtype=float)]
     for scale, part in numbers.groupby(scale_of(numbers)):
         to, back, _ = SCALES[str(scale)]
-        published, reach = to(_column(part, "published")), _reach(part, to)
+        published = to(_column(part, "published"))
+        reach = to(_column(part, "published") + _column(part, "margin")) - published
         low, high = back(published - reach), back(published + reach)
         ends.append(pd.DataFrame({"margin_low": low, "margin_high": high}, part.index))
     return pd.concat(ends).reindex(numbers.index)
 
 
-def off_by_margin(numbers: pd.DataFrame) -> pd.DataFrame:
-    """Return the numbers of a program whose means are off by just the margin.
+def off_by_half_an_sd(numbers: pd.DataFrame) -> pd.DataFrame:
+    """Return the numbers of a program whose means are off by half a standard deviation of its runs.
 
-    Our mean is shifted up by the margin on the scale of the comparison, on which the sd stays. ``low`` and ``high``
-    stay: only their distance is used.
+    Our mean is shifted up by half our sd on the scale of the comparison, on which the sd stays; a correlation, by half
+    the standard deviation of Fisher's z for normal values. ``low`` and ``high`` stay: only their distance is used.
     """
     shifted = []
     for scale, part in numbers.groupby(scale_of(numbers)):
         to, back, slope = SCALES[str(scale)]
         mean = _column(part, "mean")
-        mean_off = back(to(mean) + _reach(part, to))
-        sd_off = _column(part, "sd") * slope(mean) / slope(mean_off)
-        shifted.append(part.assign(mean=mean_off, sd=sd_off))
+        sd = np.ones(len(part)) if scale == "Fisher's z" else _column(part, "sd") * slope(mean)
+        mean_off = back(to(mean) + 0.5 * sd)
+        shifted.append(part.assign(mean=mean_off, sd=sd / slope(mean_off)))
     return pd.concat(shifted).reindex(numbers.index) if shifted else numbers

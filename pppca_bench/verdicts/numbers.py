@@ -14,7 +14,7 @@ import pandas as pd
 
 from pppca_bench.methods.lookup import stored_method
 from pppca_bench.quantities import SIZES
-from pppca_bench.references.layout import Layout, Line, Placebo, Scored
+from pppca_bench.references.layout import Layout, Line, NamedPart
 from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import Reference
 from pppca_bench.references.selection import Formula
@@ -313,12 +313,22 @@ def trimmed(numbers: pd.DataFrame) -> pd.DataFrame:
     return numbers[in_rows & in_columns]
 
 
-def in_part(numbers: pd.DataFrame, part: Placebo | Scored) -> pd.DataFrame:
+def in_part(numbers: pd.DataFrame, part: NamedPart) -> pd.DataFrame:
     """Return the numbers in a part of the tables; no names of tables, rows or columns mean all."""
     for column, names in (("table", part.tables), ("row", part.rows), ("column", part.columns)):
         if names:
             numbers = numbers[numbers[column].isin(names)]
     return numbers
+
+
+def parts_of(numbers: pd.DataFrame, parts: Iterable[NamedPart]) -> dict[str, pd.DataFrame]:
+    """Return numbers by the name of their part; a number is in the first part that has it."""
+    found = dict[str, pd.DataFrame]()
+    for part in parts:
+        own = in_part(numbers, part)
+        found[part.name] = pd.concat([found[part.name], own]) if part.name in found else own
+        numbers = numbers.drop(own.index)
+    return found
 
 
 def cells_of(numbers: pd.DataFrame) -> pd.DataFrame:

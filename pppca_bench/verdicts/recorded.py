@@ -22,7 +22,7 @@ from pppca_bench.files import atomic_write
 from pppca_bench.references.selection import Formula
 from pppca_bench.results.frames import Runs, Values
 from pppca_bench.results.statistics import measured, summary_of
-from pppca_bench.verdicts.judge import VERDICTS, judge
+from pppca_bench.verdicts.judge import judge
 from pppca_bench.verdicts.numbers import NOT_RUN, OURS, PLACE, repeats_of, results_of
 
 RECORDED = "recorded.csv.xz"
@@ -236,12 +236,13 @@ def changes(
 ) -> pd.DataFrame:
     """Return all published results with ``recorded_mean``, ``recorded_n`` and ``recorded_verdict``.
 
-    ``direction`` is whether the verdict "fell" (from reproduced to consistent to differs), "rose" or is "unchanged";
-    ``obstacle`` why two numbers cannot be compared, or "". The first ``n_repeats`` are compared (all by default).
+    ``direction`` is whether the verdict "fell" (from reproduced to consistent or cannot tell, from these to differs),
+    "rose" or is "unchanged"; ``obstacle`` why two numbers cannot be compared, or "". The first ``n_repeats`` are
+    compared (all by default).
     """
     results = results_of(numbers)
     before = recorded_numbers(numbers, runs, first_repeats(recorded, n_repeats)).loc[results.index]
-    order = {verdict: place for place, verdict in enumerate(VERDICTS)}
+    order = {"reproduced": 0, "consistent": 1, "cannot tell": 1, "differs": 2}
     steps = results["verdict"].map(order) - before["verdict"].map(order)
     direction = (
         pd.Series("unchanged", results.index).mask(steps > 0, "fell").mask(steps < 0, "rose")

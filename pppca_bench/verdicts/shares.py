@@ -1,23 +1,26 @@
-"""Shares of the verdicts, reproduced, consistent and different, of our numbers and of right and wrong programs.
+"""Shares of the verdicts of our numbers, and of right and wrong programs in simulated comparisons.
 
-The published numbers of a table are compared with
+A count of reproduced numbers says little without the count that a right program would have. In each of `N_DRAWS` draws,
+a right program is compared with itself: as many of our runs as were published, drawn with replacement, stand in the
+published place, rounded as printed, and as many of our runs as there are, drawn with replacement, in ours. The repeats
+are drawn once for a row of a table, so that the numbers of a row, which are of the same runs, vary together. Wrong
+programs are simulated in the same way, with other runs in our place:
 
-- our numbers;
-- a right program: as many of our runs as were published, drawn at random, stand in the published place, rounded as
-  printed, and the rest of our runs is compared with them. Choice: a number takes part if we have at least twice as many
-  runs as were published, and the shares are means over `N_DRAWS` draws;
-- a program off by the margin: the same, with the mean of the rest shifted up by the margin of the rule;
+- a program that is off by half a standard deviation: our draws, shifted up;
 - the placebos of the reference (`references.layout.Placebo`).
 
-Choice: a table tells a right program from a placebo if, of the numbers that the placebo has, it reproduces at most half
-as many as a right program; without a draw of these numbers this is unknown.
+The verdicts of a draw are corrected for all numbers of the table, as those on the published numbers. Ours, a right and
+a wrong program are counted on the same numbers: those that all of them have.
+
+Choice: numbers distinguish a placebo from a right program if the placebo's reproduced numbers are at most half as many.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 import pandas as pd
@@ -28,62 +31,239 @@ from pppca_bench.references.layout import Placebo
 from pppca_bench.references.reference import Reference
 from pppca_bench.references.selection import Formula
 from pppca_bench.results.frames import Runs
-from pppca_bench.results.selection import only_cells, summary_of_cells
+from pppca_bench.results.selection import only_cells, values_of
 from pppca_bench.results.statistics import measured, summaries_of
 from pppca_bench.runs import Selector
-from pppca_bench.verdicts.judge import judge, off_by_margin
+from pppca_bench.verdicts.judge import judge, off_by_half_an_sd
 from pppca_bench.verdicts.numbers import (
-    NOT_RUN,
     OURS,
     PLACE,
+    PUBLISHED,
+    RULE,
     in_part,
+    parts_of,
     repeats_of,
+    results_of,
     results_of_tables,
 )
 
 SHARES = "verdict_shares"
 """Identifier of the table of shares."""
 
-N_DRAWS = 20
+N_DRAWS = 100
 
-ALL = "all"
-"""Quantity of the shares of a whole table."""
+ALL, UNSEARCHED = "all", "not searched"
+"""Quantities of the shares of all numbers, and of those that no search for settings looked at."""
 
-OURS_PROGRAM, RIGHT, OFF = "ours", "a right program", "a program off by the margin"
+OURS_PROGRAM, RIGHT, OFF = "ours", "a right program", "a program off by half an sd"
 
-_SEED = 60
-SHOWN = ("reproduced", "consistent", "differs")
-"""Verdicts whose shares are shown."""
+SHOWN = ("reproduced", "differs")
+"""Verdicts that are counted."""
 
-COLUMNS = ["source", "row", "quantity", "program", "n", *SHOWN, "ours", "right", "tells"]
+COUNTS = ["n", "ours", "ours_differs", *SHOWN]
+COUNTS += [f"{name}_{end}" for name in SHOWN for end in ("low", "high")]
+COLUMNS = ["source", "row", "quantity", "program", *COUNTS, "right", "tells"]
 """Columns of shares.
 
-``row`` is the table; the shares are in percent of ``n`` numbers, of which ``ours`` are reproduced by ours; ``right`` is
-the share that a right program reproduces. ``tells`` is "yes" if the table tells our program from a placebo, "no" if
-not, and missing if unknown.
+``row`` is a table or a part of a reference. On ``n`` numbers, ``ours`` and ``ours_differs`` are the counts of our
+verdicts, ``reproduced`` and ``differs`` the means of the program's counts over the draws, with the ends of their 95 %
+intervals, and ``right`` the mean count that a right program reproduces. ``tells`` is "yes" if the numbers distinguish a
+right program from a placebo, "no" if not, and missing for other programs.
 """
 
-
-Judged = dict[str, dict[int, list[str]]]
-"""Verdicts by program and number, a row of the frame of printed numbers."""
+FloatArray = NDArray[np.float64]
 
 
-def verdict_shares(
+class Program(NamedTuple):
+    """Verdicts of a program on the numbers in ``places``, rows of the frame of printed numbers, in each draw.
+
+    ``verdicts`` has the shape (n_numbers, n_draws).
+    """
+
+    places: pd.Index[Any]
+    verdicts: NDArray[np.object_]
+
+    def counts(self, counted: Collection[int], verdict: str) -> NDArray[np.int64]:
+        """Return how many of some numbers have a verdict, in each draw."""
+        rows = self.verdicts[self.places.isin(list(counted))]
+        counts: NDArray[np.int64] = (rows == verdict).sum(axis=0)
+        return counts
+
+
+Programs = Mapping[str, Program]
+"""Programs by name."""
+
+
+def simulate(
     numbers: pd.DataFrame,
     references: Iterable[Reference],
     runs: Runs,
     tables: Collection[str] | None = None,
-) -> pd.DataFrame:
-    """Return the shares of the verdicts in published tables, of each quantity if the cells of a table show several.
+) -> Programs:
+    """Return the verdicts on our numbers, and on those of right and wrong programs in simulated comparisons.
 
-    ``numbers`` are those of all published tables, since a placebo may have the numbers of another table; the shares
-    are of ``tables``, by default of all.
+    ``numbers`` are those of all published tables, since a placebo may have the numbers of another table; the verdicts
+    are on those of ``tables``, by default of all.
     """
-    judged = _judged_programs(numbers, references, runs, tables)
+    numbers = numbers[numbers["cells"].map(len) > 0]
+    compared = numbers[numbers["compare"] != ""]
+    if tables is not None:
+        compared = compared[compared["table"].isin(list(tables))]
+    programs = {OURS_PROGRAM: Program(compared.index, compared[["verdict"]].to_numpy(object))}
+    ours = {place: _values(number, runs) for place, number in _rows(numbers)}
+    published = _drawn(compared, ours, "published")
+    right = _in_published_place(_drawn(compared, ours, "ours"), published)
+    programs[RIGHT] = _judged(right)
+    programs[OFF] = _judged(off_by_half_an_sd(right))
+    by_place = dict(
+        zip(numbers[PLACE].itertuples(index=False, name=None), ours.values(), strict=True)
+    )
+    for name, values in _values_of_placebos(compared, by_place, references, runs).items():
+        drawn = _drawn(compared, values, "ours")
+        programs[name] = _judged(_in_published_place(drawn, published))
+    return programs
+
+
+def _rows(numbers: pd.DataFrame) -> Iterator[tuple[int, Any]]:
+    """Yield each row and its index."""
+    return zip(numbers.index, numbers.itertuples(), strict=True)
+
+
+def _values(number: Any, runs: Runs) -> FloatArray:
+    """Return the values of a number's quantities, a row for each, in the repeats that have all of them."""
+    by_quantity = [repeats_of(runs, number, name) for name in measured(number.quantity)]
+    return _in_all_repeats(by_quantity)
+
+
+def _in_all_repeats(by_quantity: list[dict[int, float]]) -> FloatArray:
+    first, *others = by_quantity
+    repeats = [repeat for repeat in first if all(repeat in other for other in others)]
+    return np.array([[values[repeat] for repeat in repeats] for values in by_quantity])
+
+
+def _drawn(numbers: pd.DataFrame, values: Mapping[int, FloatArray], side: str) -> pd.DataFrame:
+    """Return the statistics of drawn runs in the published place or in ours, a row for each number and draw.
+
+    ``values`` are those of the runs from which is drawn. Numbers without sampling error are left out, and draws without
+    statistics.
+    """
+    places, summaries = list[int](), [np.empty((0, len(OURS)))]
+    for place, number in _rows(numbers):
+        if place not in values or np.isinf(number.published_runs):
+            continue
+        of_number = values[place]
+        n_runs = of_number.shape[1]
+        n_drawn = int(number.published_runs) if side == "published" else n_runs
+        if not n_runs:
+            continue
+        seed = crc32(f"{side} {number.source} {number.table} {number.row}".encode())
+        shares = np.random.default_rng(seed).random((N_DRAWS, n_drawn))
+        samples = of_number[:, (n_runs * shares).astype(np.int64)]
+        summaries.append(summaries_of(number.quantity, samples, number.selection))
+        places += [place] * N_DRAWS
+    digits = numbers["printed"].map(lambda text: len(text.partition(".")[2])).astype("int64")
+    known = numbers[["table", *PUBLISHED, *RULE]].assign(unit_of_print=10.0**-digits)
+    drawn = known.loc[places].reset_index(names="place")
+    drawn["draw"] = np.arange(len(places)) % N_DRAWS
+    return drawn.assign(**pd.DataFrame(np.concatenate(summaries), columns=OURS))
+
+
+def _in_published_place(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Return drawn numbers with other draws in the published place, rounded as the published numbers."""
+    theirs = ours[["place", "draw"]].merge(published, "left", on=["place", "draw"])
+    unit, has_sd = ours["unit_of_print"], ours["published_sd"].notna()
+    replaced = ours.assign(published=(theirs["mean"] / unit).round() * unit)
+    replaced["published_sd"] = ((theirs["sd"] / unit).round() * unit).where(has_sd)
+    return replaced[replaced["published"].notna()]
+
+
+def _judged(drawn: pd.DataFrame) -> Program:
+    """Return the verdicts in each draw; numbers that some draws lack are left out."""
+    verdicts = judge(drawn, ("table", "draw"))["verdict"]
+    by_place = verdicts.to_frame().set_index([drawn["place"], drawn["draw"]])["verdict"].unstack()
+    known = by_place.dropna()
+    return Program(known.index, known.to_numpy(object))
+
+
+def _values_of_placebos(
+    compared: pd.DataFrame,
+    ours: Mapping[tuple[str, ...], FloatArray],
+    references: Iterable[Reference],
+    runs: Runs,
+) -> dict[str, dict[int, FloatArray]]:
+    """Return by placebo the values of its runs in place of ours, by the numbers that it has.
+
+    ``ours`` are the values of our runs by table, row, column and quantity.
+    """
+    found = dict[str, dict[int, FloatArray]]()
+    for reference in references:
+        of_source = compared[compared["source"] == reference.title]
+        counting = runs.of_configs(reference.configs)
+        for placebo in reference.placebos:
+            part = in_part(of_source, placebo)
+            if placebo.runs:
+                values = {
+                    place: _of_other_runs(row, placebo, counting) for place, row in _rows(part)
+                }
+            else:
+                values = _of_other_numbers(part, ours, placebo)
+            known = {place: each for place, each in values.items() if each.size}
+            if known:
+                found.setdefault(placebo.name, {}).update(known)
+    return found
+
+
+def _of_other_runs(number: Any, placebo: Placebo, runs: Runs) -> FloatArray:
+    """Return the values of the runs of a placebo in place of those of a printed number; empty without them."""
+    selection = _in_place(number.selection, placebo, runs)
+    cells = only_cells(runs, selection)
+    if not cells:
+        return np.empty((0, 0))
+    names = measured(number.quantity)
+    return _in_all_repeats([values_of(runs, selection, cells, name) for name in names])
+
+
+def _of_other_numbers(
+    part: pd.DataFrame, ours: Mapping[tuple[str, ...], FloatArray], placebo: Placebo
+) -> dict[int, FloatArray]:
+    """Return the values of the numbers of another table, or of the next row, that a placebo has in place of ours."""
+    next_rows = dict[str, str]()
+    for cycle in placebo.cycles:
+        next_rows |= pairwise((*cycle, cycle[0]))
+    values = dict[int, FloatArray]()
+    for place, (table, row, column, quantity) in zip(
+        part.index, part[PLACE].itertuples(index=False), strict=True
+    ):
+        other_row = next_rows.get(row, "") if placebo.cycles else row
+        other = placebo.table or table, other_row, column, quantity
+        if other in ours:
+            values[place] = ours[other]
+    return values
+
+
+def _in_place(selection: Selector | Formula, placebo: Placebo, runs: Runs) -> Selector | Formula:
+    """Return the selection of a placebo's runs in place of the runs of a cell, but for the baselines of a formula."""
+    if isinstance(selection, Formula):
+        members = list[Selector]()
+        for part in selection.members:
+            members += _in_place(part, placebo, runs).parts
+        return selection._replace(members=tuple(members))
+    requested = {"problem": selection.problem, "method": selection.method, **placebo.runs}
+    problem, method = str(requested.pop("problem")), str(requested.pop("method"))
+    known = set[str]()
+    for cell in runs.find(Selector(problem, method)):
+        known |= runs.cells[cell].settings.keys()
+    settings = {name: value for name, value in selection.settings if name in known} | requested
+    return Selector(problem, method, tuple(sorted(settings.items())))
+
+
+def shares_of_tables(
+    numbers: pd.DataFrame, programs: Programs, tables: Collection[str] | None = None
+) -> pd.DataFrame:
+    """Return the shares of the verdicts in published tables, of each quantity if the cells of a table show several."""
     rows = list[dict[str, Any]]()
     for place, counted in _counted(numbers, tables):
-        for shares in _shares_of_programs(judged, counted):
-            rows.append(place | shares)
+        rows += [place | shares for shares in shares_of(programs, counted)]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -105,170 +285,49 @@ def _counted(
         yield {"source": source, "row": table, "quantity": title}, counted.index.tolist()
 
 
-def _judged_programs(
-    numbers: pd.DataFrame,
-    references: Iterable[Reference],
-    runs: Runs,
-    tables: Collection[str] | None,
-) -> Judged:
-    """Return the verdicts on the numbers of each program, a verdict for each draw."""
-    compared = numbers[numbers["compare"] != ""]
-    if tables is not None:
-        compared = compared[compared["table"].isin(list(tables))]
-    compared = compared.assign(number=compared.index, draw=0)
-    draws = judge(_draws(compared, runs), ("table", "draw"))
-    others = [off_by_margin(draws).assign(program=OFF)]
+def shares_of_parts(
+    numbers: pd.DataFrame, programs: Programs, references: Iterable[Reference]
+) -> pd.DataFrame:
+    """Return the shares of the verdicts in each part of the references, and in all their numbers.
+
+    A number that the source prints twice is counted once, in the first part that has it. Numbers that no search for
+    settings looked at are counted again, with the quantity `UNSEARCHED`.
+    """
+    results = results_of(numbers)
+    results = results[results["n"] > 0]
+    rows = list[dict[str, Any]]()
     for reference in references:
-        counting = runs.of_configs(reference.configs)
-        for placebo in reference.placebos:
-            part = in_part(compared[compared["source"] == reference.title], placebo)
-            if len(part):
-                replaced = _with_placebo(part, numbers, placebo, counting)
-                others.append(replaced.assign(program=placebo.name))
-    wrong = judge(pd.concat(others, ignore_index=True), ("table", "program", "draw"))
-    judged: Judged = {}
-    for each in (compared.assign(program=OURS_PROGRAM), draws.assign(program=RIGHT), wrong):
-        for program, number, verdict in zip(
-            each["program"], each["number"], each["verdict"], strict=True
-        ):
-            judged.setdefault(program, {}).setdefault(number, []).append(verdict)
-    return judged
+        of_source = results[results["source"] == reference.title]
+        parts = {ALL: of_source} | parts_of(of_source, reference.parts)
+        for name, counted in parts.items():
+            place = {"source": reference.title, "row": name}
+            for quantity, some in ((ALL, counted), (UNSEARCHED, counted[~counted["searched"]])):
+                of_programs = shares_of(programs, some.index.tolist())
+                rows += [place | {"quantity": quantity} | shares for shares in of_programs]
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _shares_of_programs(judged: Judged, counted: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Yield the shares of each program among the counted numbers, of ours and of a right program in its places."""
-    for program, verdicts in judged.items():
-        own = [number for number in counted if number in verdicts]
-        if not own:
+def shares_of(programs: Programs, counted: Collection[int]) -> Iterator[dict[str, Any]]:
+    """Yield the shares of each program on those of the counted numbers that it, ours and a right program have."""
+    right, own = programs[RIGHT], programs[OURS_PROGRAM]
+    for name, program in programs.items():
+        places = program.places[program.places.isin(list(counted))]
+        if name not in (OURS_PROGRAM, RIGHT):
+            places = places.intersection(right.places)
+        if not len(places):
             continue
-        shares: dict[str, Any] = {"program": program, "n": len(own)}
-        shares |= {verdict: _share(verdicts, own, verdict) for verdict in SHOWN}
-        shares["ours"] = round(_share(judged[OURS_PROGRAM], own) * len(own) / 100.0)
-        right = _share(judged.get(RIGHT, {}), own)
-        shares |= {"right": right, "tells": None}
-        if program not in (OURS_PROGRAM, RIGHT, OFF) and right is not None:
-            tells = 2.0 * shares["reproduced"] <= right and right > 0.0
-            shares["tells"] = "yes" if tells else "no"
+        shares: dict[str, Any] = {"program": name, "n": len(places), "tells": None}
+        shares["ours"] = int(own.counts(places, "reproduced")[0])
+        shares["ours_differs"] = int(own.counts(places, "differs")[0])
+        for verdict in SHOWN:
+            counts = program.counts(places, verdict)
+            shares[verdict] = float(counts.mean())
+            low, high = np.quantile(counts, (0.025, 0.975))
+            shares[f"{verdict}_low"], shares[f"{verdict}_high"] = float(low), float(high)
+        shares["right"] = None
+        if places.isin(right.places).all():
+            shares["right"] = float(right.counts(places, "reproduced").mean())
+        if name not in (OURS_PROGRAM, RIGHT, OFF):
+            is_told = 2.0 * shares["reproduced"] <= shares["right"] and shares["right"] > 0.0
+            shares["tells"] = "yes" if is_told else "no"
         yield shares
-
-
-def _share(
-    verdicts: Mapping[int, Sequence[str]], numbers: Sequence[int], verdict: str = "reproduced"
-) -> Any:
-    """Return the share of a verdict on some numbers, in percent; None without such numbers."""
-    found = [each for number in numbers for each in verdicts.get(number, ())]
-    return 100.0 * found.count(verdict) / len(found) if found else None
-
-
-def _draws(numbers: pd.DataFrame, runs: Runs) -> pd.DataFrame:
-    """Return the numbers of a right program for each draw, where we have enough runs."""
-    places = list[int]()
-    theirs, ours = [np.empty((0, len(OURS)))], [np.empty((0, len(OURS)))]
-    number: Any
-    has_runs = numbers["cells"].map(len) > 0
-    for _, of_table in numbers[has_runs].groupby("table", sort=False):
-        rng = np.random.default_rng(_SEED)
-        for place, number in zip(of_table.index, of_table.itertuples(), strict=True):
-            values, n_published = _values(number, runs), number.published_runs
-            n_repeats = values.shape[1]
-            if n_repeats < 2 * n_published:
-                continue
-            order = np.array([rng.permutation(n_repeats) for _ in range(N_DRAWS)])
-            chosen, rest = np.split(order, [int(n_published)], axis=1)
-            theirs.append(summaries_of(number.quantity, values[:, chosen], number.selection))
-            ours.append(summaries_of(number.quantity, values[:, rest], number.selection))
-            places += [place] * N_DRAWS
-    drawn = numbers.loc[places].reset_index(drop=True)
-    drawn["draw"] = np.arange(len(places)) % N_DRAWS
-    return _in_their_place(drawn, np.concatenate(theirs), np.concatenate(ours))
-
-
-def _values(number: Any, runs: Runs) -> NDArray[np.float64]:
-    """Return the values of a number's quantities, a row for each, in the repeats that have all of them."""
-    by_quantity = [repeats_of(runs, number, name) for name in measured(number.quantity)]
-    repeats = [repeat for repeat in by_quantity[0] if all(repeat in each for each in by_quantity)]
-    return np.array([[by_repeat[repeat] for repeat in repeats] for by_repeat in by_quantity])
-
-
-def _in_their_place(
-    numbers: pd.DataFrame, theirs: NDArray[np.float64], ours: NDArray[np.float64]
-) -> pd.DataFrame:
-    """Return numbers with statistics of runs, in the order of `OURS`, in the published place and in ours.
-
-    The statistics in the published place are rounded as the published number. Numbers without statistics are left out.
-    """
-    digits = [len(text.partition(".")[2]) for text in numbers["printed"]]
-    mean, sd = theirs[:, OURS.index("mean")], theirs[:, OURS.index("sd")]
-    printed = [f"{value:.{n}f}" for value, n in zip(mean, digits, strict=True)]
-    rounded = [round(value, n) for value, n in zip(sd, digits, strict=True)]
-    replaced = numbers.assign(**pd.DataFrame(ours, numbers.index, OURS))
-    replaced["printed"] = printed
-    replaced["published"] = np.array(printed, dtype=float)
-    replaced["published_sd"] = numbers["published_sd"].where(
-        numbers["published_sd"].isna(), rounded
-    )
-    return replaced[~np.isnan(mean) & replaced["mean"].notna()]
-
-
-def _with_placebo(
-    part: pd.DataFrame, numbers: pd.DataFrame, placebo: Placebo, runs: Runs
-) -> pd.DataFrame:
-    """Return the numbers of a placebo's part with those of the placebo in place of ours, without those it lacks."""
-    if placebo.runs:
-        found = [_of_other_runs(number, placebo, runs) for number in part.itertuples()]
-        replaced = pd.DataFrame(found, columns=OURS, index=part.index)
-    else:
-        rows = part["row"]
-        if placebo.cycles:
-            after = dict[str, str]()
-            for cycle in placebo.cycles:
-                after |= pairwise((*cycle, cycle[0]))
-            rows = rows.map(after)
-        tables = placebo.table or part["table"]
-        wanted = part[PLACE].assign(row=rows, table=tables)
-        known = numbers.drop_duplicates(PLACE)
-        replaced = wanted.merge(known[[*PLACE, *OURS]], "left", on=PLACE).set_index(part.index)[
-            OURS
-        ]
-    replaced = replaced.astype("float64")
-    return part.assign(**replaced)[replaced["mean"].notna()]
-
-
-def _of_other_runs(number: Any, placebo: Placebo, runs: Runs) -> tuple[float, ...]:
-    """Return the statistics of the runs of a placebo in place of those of a printed number."""
-    selection = _in_place(number.selection, placebo, runs)
-    cells = only_cells(runs, selection)
-    if not cells:
-        return NOT_RUN
-    return summary_of_cells(runs, selection, cells, number.quantity) or NOT_RUN
-
-
-def _in_place(selection: Selector | Formula, placebo: Placebo, runs: Runs) -> Selector | Formula:
-    """Return the selection of a placebo's runs in place of the runs of a cell, but for the baselines of a formula."""
-    if isinstance(selection, Formula):
-        members = list[Selector]()
-        for part in selection.members:
-            members += _in_place(part, placebo, runs).parts
-        return selection._replace(members=tuple(members))
-    requested = {"problem": selection.problem, "method": selection.method, **placebo.runs}
-    problem, method = str(requested.pop("problem")), str(requested.pop("method"))
-    known = set[str]()
-    for cell in runs.find(Selector(problem, method)):
-        known |= runs.cells[cell].settings.keys()
-    settings = {name: value for name, value in selection.settings if name in known} | requested
-    return Selector(problem, method, tuple(sorted(settings.items())))
-
-
-def by_source(shares: pd.DataFrame) -> dict[str, dict[str, tuple[float, float]]]:
-    """Return the reproduced share of right and wrong programs over the tables of each source, by program.
-
-    The second share is ours of the same numbers; both are in percent.
-    """
-    programs = shares[~shares["program"].isin([OURS_PROGRAM, OFF])]
-    found = dict[str, dict[str, tuple[float, float]]]()
-    for (source, program), rows in programs.groupby(["source", "program"], sort=False):
-        n = rows["n"].sum()
-        reproduced = (rows["n"] * rows["reproduced"]).sum()
-        both = float(reproduced / n), float(100.0 * rows["ours"].sum() / n)
-        found.setdefault(str(source), {})[str(program)] = both
-    return found

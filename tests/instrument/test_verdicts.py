@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from printed_numbers import judged, number_of
+from pydantic import ValidationError
 from scipy import stats
 
 from pppca_bench.references.numbers import Number, VerdictRule
@@ -93,7 +94,9 @@ class TestMeans:
             (ours(2.24), "consistent"),
             (ours(3.0), "differs"),
             (ours(-50.0), "differs"),
-            (ours(9.0, NAN, 1), "consistent"),
+            (ours(9.0, NAN, 1), "cannot tell"),  # a single run
+            (ours(2.0, 8.0), "cannot tell"),  # no mean could be within the margin
+            (ours(9.0, 8.0), "differs"),
         ],
     )
     def test_the_verdict_follows_from_equivalence_and_significance(self, own, expected):
@@ -140,6 +143,40 @@ def test_correlations_are_compared_by_fishers_z():
 )
 def test_exact_values_must_be_equal(mean, expected):
     assert verdict(Number("9"), ours(mean, NAN, 1), EXACT) == expected
+
+
+def test_a_factor_reaches_from_the_quotient_to_the_product():
+    rule = VerdictRule(compare="ratios", margin=1.5, unit="factor")
+    assert contrast(Number("4.0"), ours(3.5, 0.01), rule).margin == pytest.approx(2.0)
+    reached = [verdict(Number("4.0"), ours(mean, 0.01), rule) for mean in (2.6, 2.7, 6.0, 6.1)]
+    assert reached == ["differs", "reproduced", "reproduced", "differs"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ({"compare": "ratios", "unit": "percent", "margin": 50}, "expected a factor, such as 1.5"),
+        ({"compare": "means", "unit": "factor", "margin": 2}, "expected compare: ratios and"),
+        ({"compare": "ratios", "unit": "factor", "margin": 0.5}, "margin of at least 1"),
+    ],
+)
+def test_a_factor_is_for_ratios_alone(keys, expected):
+    with pytest.raises(ValidationError, match=expected):
+        VerdictRule(**keys)
+
+
+def test_a_single_run_and_exact_values_are_outside_the_correction():
+    """Beside ten numbers with p = 1, a p of .04 would not be significant."""
+    apart = number_of(Number("2.00", 0.9), ours(2.31, 1.0), SD)
+    single = number_of(Number("2.00", 0.9), ours(2.0, NAN, 1), SD)
+    exact = number_of(Number("9"), ours(9.0, NAN, 1), EXACT)
+    found = judged([apart, *[single] * 10, *[exact] * 10])
+    assert 0.01 < found["p"].iloc[0] < 0.05
+    assert found["verdict"].value_counts().to_dict() == {
+        "cannot tell": 10,
+        "reproduced": 10,
+        "differs": 1,
+    }
 
 
 def test_a_difference_alone_may_differ_and_be_consistent_among_many():

@@ -101,12 +101,16 @@ def test_render_writes_valid_links_and_the_verdicts_between_the_marks_of_a_page(
         assert target in targets
         assert {name for name in targets if not (path.parent / name).is_file()} <= {"report.html"}
     before, table, after = page.read_text(encoding="utf-8").split(mark)
-    assert (before, table[:8], after) == ("Before\n", "\n| table", "After\n")
+    assert (before, table[:9], after) == ("Before\n", "\n| Source", "After\n")
+    mark = "<!-- main_results -->\n"
+    page.write_text(f"{mark}{mark}")
+    printed("render", "--results", folder, "--findings", findings, "--readme", page)
+    first = page.read_text(encoding="utf-8").split(mark)[1].strip()
+    assert " ".join(first.split()) in " ".join(findings.read_text(encoding="utf-8").split())
+    assert first.startswith("- The slides: NE-pPCA's numbers are reproduced ")
     page.write_text(mark)
-    said = (
-        f"page.md: expected two lines {mark.strip()}, got 1 of them. The table goes between them."
-    )
-    assert said in printed("render", "--results", folder, "--verdicts", page, code=2)
+    said = f"page.md: expected two lines {mark.strip()}, got 1 of them. The text goes between them."
+    assert said in printed("render", "--results", folder, "--readme", page, code=2)
     no_figure = "Error: no figure 'F55' in these results: expected one of F5, F6, F7 (did you mean 'F5'?).\n"
     assert printed("figures", "F55", "--results", recorded, code=2) == no_figure
 

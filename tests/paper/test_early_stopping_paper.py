@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from builders import config_of, expanded
 from stored_runs import cell_of, results_by_config, run_of
 
 from pppca_bench.config.shipped import find_experiment
+from pppca_bench.pages.snapshot import Snapshot
 from pppca_bench.paper import early_stopping
 from pppca_bench.paper.early_stopping import (
     EPOCHS,
@@ -18,6 +20,7 @@ from pppca_bench.paper.early_stopping import (
 )
 from pppca_bench.references.reference import installed_references
 from pppca_bench.results.frames import Runs
+from pppca_bench.verdicts.shares import ALL
 from pppca_bench.yaml_files.source import read_yaml
 
 (REFERENCE,) = (one for one in installed_references() if one.name == "early_stopping")
@@ -64,9 +67,34 @@ def test_each_problem_has_its_ratios_and_its_best_criterion_and_misses_its_plann
     assert document.n_missing == 2
 
 
+def test_a_problem_on_which_all_criteria_have_the_same_errors_says_so():
+    values = {"slowdown": 4.0, "gain_percent": 0.0}
+    for name, epochs in {"GL_1": 10, "GL_5": 40}.items():
+        values |= {f"{EPOCHS}{name}": epochs, f"{ERROR}{name}": 2.0}
+    runs = [run_of(cell_of("horse1", "all_features"), **values)]
+    document = problems_document(results_by_config({early_stopping.CONFIG: runs}))
+    assert [row[-1] for row in document.rows] == ["all equal"]
+
+
 def test_tables_without_runs_have_no_rows():
     results = results_by_config({})
     assert criteria_document(results).rows == problems_document(results).rows == []
+
+
+def test_a_program_with_two_hidden_nodes_everywhere_is_distinguished():
+    document = read_yaml(find_experiment(Path("early_stopping"))).value
+    rng, runs = np.random.default_rng(3), []
+    for cell in {spec.cell for spec in expanded(config_of(document))}:
+        is_small = dict(cell.classifier)["hidden"] == (2,)
+        for repeat in range(5):
+            slowdown = (12.0 if is_small else 3.0) + rng.normal(0.0, 0.1)
+            gain = (9.0 if is_small else 2.0) + rng.normal(0.0, 0.1)
+            runs.append(run_of(cell, repeat, slowdown=slowdown, gain_percent=gain))
+    snapshot = Snapshot(results_by_config({early_stopping.CONFIG: runs}), {}, [REFERENCE])
+    shares = snapshot.shares_of_parts
+    shares = shares[shares["quantity"] == ALL].set_index("program")
+    assert shares.loc["ours", "ours"] == shares.loc["a right program", "reproduced"] == 2
+    assert shares.loc["two hidden nodes", ["reproduced", "tells"]].tolist() == [0.0, "yes"]
 
 
 def test_the_published_numbers_have_the_runs_of_the_config_and_all_of_them():

@@ -45,7 +45,8 @@ def git(folder: Path, *arguments: str) -> str:
 
 def test_the_readme_is_short_and_begins_with_the_answer_and_two_commands():
     assert len(README.splitlines()) <= 100
-    assert README.index("pppca run demo") < README.index("- Use exact PCA.") < 1500
+    assert len(README.partition("## Next steps")[0].split()) <= 220
+    assert README.index("pppca run demo") < README.index("- Reducing features") < 1500
 
 
 @pytest.mark.slow

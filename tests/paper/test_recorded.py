@@ -195,6 +195,21 @@ class TestChanges:
         assert ["T1", ERROR[3], *counts] in rows
         assert f"\n1 of {n} verdicts change: 1 fell, 0 rose." in text
 
+    def test_totals_before_and_now_are_by_source_and_part(self, some):
+        every = changes_of(moved(ERROR[3], lambda _: 50.0), some)
+        text = render_changes(every, "terminal", REFERENCES)
+        rows = [re.split("  +", row) for row in text.splitlines()]
+        own = every[(every["obstacle"] == "") & (every["table"] == "T1")]
+        verdicts = own["recorded_verdict"].tolist(), own["verdict"].tolist()
+        n_reproduced = [str(each.count("reproduced")) for each in verdicts]
+        n_differing = [str(each.count("differs")) for each in verdicts]
+        counts = [str(len(own)), *n_reproduced, *n_differing, "1", "0"]
+        assert ["– NE-pPCA", *counts] in rows
+        (of_slides,) = [row for row in rows if row[0] == REFERENCES[0].title]
+        (changed,) = [row for row in rows if row[0] == "– DGHA"]
+        assert int(of_slides[1]) > len(own)
+        assert changed[-2:] == ["0", "0"]
+
     def test_a_verdict_that_was_worse_on_the_recorded_repeats_rose(self):
         worse = recorded_of(snapshot_of(moved(ERROR[3], lambda _: 50.0)))
         every = changes_of(SOME, worse)

@@ -1,0 +1,103 @@
+"""Main results: a line each on accuracy, exact PCA, the slides' numbers, speed, and the Proben1 report's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from pppca_bench.pages.snapshot import Snapshot
+from pppca_bench.paper.evidence import Evidence
+from pppca_bench.paper.texts import rendered
+from pppca_bench.references.reference import Reference
+from pppca_bench.verdicts.judge import margin_ends
+from pppca_bench.verdicts.shares import ALL, OURS_PROGRAM, RIGHT
+
+PartCounts = Mapping[str, Mapping[str, Any]]
+"""Counts of the verdicts by part of a reference: ``n`` numbers, of which ``ours`` are reproduced.
+
+With a simulated right program: its mean ``right``, the ends ``low`` and ``high`` of its 95 % interval, and
+``as_often``, a comparison of ours with the interval in words.
+"""
+
+
+def counts_of_parts(snapshot: Snapshot) -> dict[str, tuple[Reference, PartCounts]]:
+    """Return by name of a reference the reference, and the counts of its parts that were run."""
+    shares = snapshot.shares_of_parts
+    counted = shares[shares["quantity"] == ALL]
+    counts = dict[str, tuple[Reference, PartCounts]]()
+    for reference in snapshot.references:
+        of_source = counted[counted["source"] == reference.title]
+        if of_source.empty:
+            continue
+        parts = dict[str, dict[str, Any]]()
+        for share in of_source.to_dict("records"):
+            part = parts.setdefault(share["row"], {})
+            if share["program"] == OURS_PROGRAM:
+                part |= {"n": share["n"], "ours": share["ours"]}
+            elif share["program"] == RIGHT:
+                low, high = share["reproduced_low"], share["reproduced_high"]
+                part |= {"right": share["reproduced"], "low": low, "high": high}
+                part["as_often"] = _as_often(share["ours"], low, high)
+        counts[reference.name] = reference, parts
+    return counts
+
+
+def _as_often(n: float, low: float, high: float) -> str:
+    if n < low:
+        return "less often"
+    return "more often" if n > high else "as often"
+
+
+def main_results(
+    templates: Mapping[str, str],
+    evidence: Evidence,
+    counts: Mapping[str, tuple[Reference, PartCounts]],
+    speed: Mapping[str, Any],
+) -> tuple[list[str], list[str]]:
+    """Return the main results, and the titles of the references whose reproduced numbers they count.
+
+    A line without the runs or tables that it needs is left out.
+
+    Parameters
+    ----------
+    templates : mapping of str to str
+        Templates of the lines by name; see ``main`` in claims.yaml.
+    evidence : Evidence
+        With the comparisons of the experiment.
+    counts : mapping of str to tuple
+        See `counts_of_parts`.
+    speed : mapping of str to object
+        See `claims.numbers_of_speed`.
+
+    Returns
+    -------
+    lines, titles : lists of str
+    """
+    # Comparisons of a later experiment with the same methods would be joined to these here.
+    numbers: dict[str, Any] = {"losses": {line.name: line for line in evidence.compared}}
+    numbers |= {"advantages": evidence.lines("exact_pca"), "speed": speed}
+    numbers["speedups"] = speedups_within_margin(evidence.numbers)
+    lines, titles = list[str](), list[str]()
+    for name, template in templates.items():
+        reference, parts = counts.get(name, (None, {}))
+        line = rendered(template, {**numbers, "parts": parts})
+        lines += line
+        if line and reference is not None:
+            titles.append(reference.title)
+    return lines, titles
+
+
+def speedups_within_margin(numbers: pd.DataFrame) -> dict[str, int]:
+    """Return the number of published speed-ups that were run, of means within the margin, and of those reproduced."""
+    is_speedup = numbers["quantity"] == "speedup_operations"
+    run = numbers[is_speedup & numbers["published"].notna() & (numbers["n"] > 0)]
+    ends = margin_ends(run)
+    is_within = run["mean"].between(ends["margin_low"], ends["margin_high"])
+    is_reproduced = run["verdict"] == "reproduced"
+    return {
+        "n": len(run),
+        "within": int((is_within | is_reproduced).sum()),
+        "reproduced": int(is_reproduced.sum()),
+    }

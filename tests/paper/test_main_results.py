@@ -1,0 +1,118 @@
+"""Main results from synthetic comparisons, counts and speed-ups."""
+
+from types import SimpleNamespace
+
+import pytest
+from printed_numbers import judged, number_of
+from test_claims import NOTHING, line
+
+from pppca_bench.paper.claims import _claims_file
+from pppca_bench.paper.main_results import main_results, speedups_within_margin
+from pppca_bench.references.numbers import Number, VerdictRule
+from pppca_bench.results.statistics import summarise
+from pppca_bench.verdicts.shares import ALL
+
+METHODS = ("NE-pPCA (as written)", "DGHA (as written)", "PCA")
+SLIDES = SimpleNamespace(title="Slides")
+
+
+def results(*lines, counts=None, speed=None) -> tuple[list[str], list[str]]:
+    evidence = NOTHING._replace(compared=lines)
+    return main_results(_claims_file().main, evidence, counts or {}, speed or {})
+
+
+def cut(low: float) -> list:
+    """Return the comparisons with all features."""
+    own = {"low": low, "typical": 0.5, "high": 2.0, "features_percent": 41.4}
+    return [line("cutting", method, "all features", **own) for method in METHODS]
+
+
+def as_many(method: str, verdict: str) -> list:
+    """Return the comparisons of exact PCA with as many components, in both readings."""
+    lines = []
+    for reading in ("as written", "fitted"):
+        name = f"{method} ({reading})"
+        lines.append(line("exact_pca", f"PCA, as many as {name}", name, verdict=verdict))
+    return lines
+
+
+def test_without_runs_and_tables_there_is_no_result():
+    assert results() == ([], [])
+
+
+def test_the_cost_of_cutting_is_stated_where_all_intervals_lie_above_0():
+    assert results(*cut(0.2))[0] == [
+        "Reducing features costs accuracy: where features were cut, the test error typically rises by 0.5 points with"
+        " NE-pPCA (95 % interval 0.2 to 2.0; 20 data sets, 41 % of features kept), 0.5 with DGHA (0.2 to 2.0; 20, 41 %)"
+        " and 0.5 with exact PCA (0.2 to 2.0; 20, 41 %)."
+    ]
+    assert results(*cut(-0.2))[0][0].startswith("Whether reducing features costs accuracy is open:")
+
+
+@pytest.mark.parametrize(
+    ("of_dgha", "of_ne_ppca", "said"),
+    [
+        (
+            *("holds", "undecided"),
+            "Exact PCA with as many components loses at most 1 point against DGHA; against NE-pPCA this is undecided."
+            " No advantage of pseudo-PCA was found.",
+        ),
+        (
+            *("holds", "holds"),
+            "Exact PCA with as many components loses at most 1 point against DGHA and NE-pPCA. No advantage of"
+            " pseudo-PCA was found.",
+        ),
+        (
+            *("undecided", "does not hold"),
+            "Whether exact PCA with as many components loses at most 1 point against DGHA is undecided. It loses more"
+            " against NE-pPCA.",
+        ),
+    ],
+)
+def test_exact_pca_is_said_to_lose_no_more_only_where_both_readings_show_it(
+    of_dgha, of_ne_ppca, said
+):
+    lines = [*as_many("DGHA", of_dgha), *as_many("NE-pPCA", of_ne_ppca)]
+    assert results(*lines)[0] == [said]
+
+
+@pytest.mark.parametrize(
+    ("ours", "as_often", "said"),
+    [
+        (41, "as often", "as often as by a correct program (41 of 64; 40 to 55 expected)"),
+        (30, "less often", "less often than by a correct program (30 of 64; 40 to 55 expected)"),
+    ],
+)
+def test_the_slides_numbers_are_counted_by_method_beside_a_correct_program(ours, as_often, said):
+    part = {"n": 64, "ours": ours, "right": 48.0, "low": 40.0, "high": 55.0, "as_often": as_often}
+    counts = {"slides": (SLIDES, {ALL: part, "NE-pPCA": part, "DGHA": part})}
+    (first,), sources = results(counts=counts)
+    assert first == (
+        f"The slides: NE-pPCA's numbers are reproduced {said}, DGHA's {as_often} ({ours} of 64; 40 to 55)."
+    )
+    assert sources == ["Slides"]
+
+
+def test_without_a_simulation_only_the_counts_are_stated():
+    counts = {"slides": (SLIDES, {"DGHA": {"n": 4, "ours": 3}})}
+    assert results(counts=counts)[0] == [
+        "The slides: DGHA's numbers are reproduced in 3 of 4 cases."
+    ]
+    counts = {"proben1_report": (SLIDES, {ALL: {"n": 4, "ours": 3}})}
+    said = "Proben1 report: 3 of 4 numbers are reproduced, with another training than printed."
+    assert results(counts=counts) == ([said], ["Slides"])
+
+
+def test_the_speed_is_stated_in_operations():
+    speed = {"whole": 2.04, "part": 11.4}
+    said = "Speed: GHA needs 2.0 times DGHA's operations, 11.4 with a tenth of the data."
+    assert results(speed=speed)[0] == [said]
+
+
+def test_speedups_are_counted_by_means_and_by_verdicts():
+    rule = VerdictRule(compare="ratios", margin=1.2, unit="factor", runs=10)
+    found = []
+    for mean, spread in ((2.1, 0.01), (2.3, 0.5), (3.0, 0.01)):
+        ours = summarise([mean - spread, mean, mean + spread])
+        found.append(number_of(Number("2.00"), ours, rule) | {"quantity": "speedup_operations"})
+    assert speedups_within_margin(judged(found)) == {"n": 3, "within": 2, "reproduced": 1}
