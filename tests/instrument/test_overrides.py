@@ -88,17 +88,13 @@ def test_selections_match_their_cells_alone_and_name_classifiers_before_their_se
 
 
 def test_selections_have_the_settings_of_the_config_where_these_match_a_cell_alone(path):
-    path.write_text(
-        CONFIG.replace("- method: gha", "- gha\n  - {method: gha, centre: false, tau: 7}")
-    )
+    path.write_text(CONFIG.replace(GHA, f"{GHA}\n  - {{method: gha, centre: false, tau: 7}}"))
     specs = [spec for spec in plan(path).specs if spec.cell.method == "gha"]
     selected = selections({spec.cell for spec in specs}, {spec.cell: spec.label for spec in specs})
     names = {tuple(own)[2:] for own in selected.values()}
     assert names == {("centre", "tau")}
-    shorter = CONFIG.replace(
-        "- method: gha", "- gha\n  - {method: gha, tau: [7, 8], centre: [false]}"
-    )
-    path.write_text(shorter.replace("- gha\n", "- {method: gha, tau: 5}\n"))
+    listed = "- {method: gha, tau: 5}\n  - {method: gha, tau: [7, 8], centre: [false]}"
+    path.write_text(CONFIG.replace(GHA, listed))
     specs = [spec for spec in plan(path).specs if spec.cell.method == "gha"]
     selected = selections({spec.cell for spec in specs}, {spec.cell: spec.label for spec in specs})
     assert {tuple(own)[2:] for own in selected.values()} == {("tau",), ("tau", "centre")}
