@@ -95,7 +95,6 @@ def compare(
     from pppca_bench.pages.changes import render_changes
     from pppca_bench.pages.comparison import render_comparison, render_scores, score_frame, tally
     from pppca_bench.verdicts import recorded
-    from pppca_bench.verdicts.deviations import judge_deviations
 
     if strict and against is None:
         raise click.UsageError("--strict needs other results: name them with --against.")
@@ -103,7 +102,6 @@ def compare(
     with read_store(results) as store:
         snapshot = read_snapshot(store, configs, references=references)
     numbers = _compared(snapshot, tables, results)
-    with_deviations = numbers.join(judge_deviations(numbers, snapshot.runs))
     other = _recorded_repeats(against, references) if against else None
     if form == "csv" and (scores or against):
         raise click.UsageError("--format csv lists numbers: leave out --scores and --against.")
@@ -112,10 +110,10 @@ def compare(
         click.echo(render_changes(changed, form, snapshot.references))
     elif scores:
         scored = score_frame(numbers, snapshot.references, snapshot.documents)
-        counts = "" if form == "json" else f"\n\n{tally(with_deviations)}"
+        counts = "" if form == "json" else f"\n\n{tally(numbers)}"
         click.echo(render_scores(scored, form) + counts)
     else:
-        click.echo(render_comparison(with_deviations, form, show_all=show_all))
+        click.echo(render_comparison(numbers, form, show_all=show_all))
     if record:
         path, found = results / recorded.RECORDED, recorded.repeats(numbers, snapshot.runs)
         recorded.write_recorded(found, path)

@@ -13,7 +13,6 @@ from pppca_bench.pages.escapes import in_markdown, to_csv
 from pppca_bench.pages.formats import RECORDS
 from pppca_bench.quantities import SIZES
 from pppca_bench.references.reference import Reference
-from pppca_bench.verdicts.deviations import COLUMNS as DEVIATIONS
 from pppca_bench.verdicts.judge import VERDICTS
 from pppca_bench.verdicts.numbers import OURS, record_frame, results_of
 from pppca_bench.verdicts.scores import scores, with_targets
@@ -62,13 +61,11 @@ def render_comparison(numbers: pd.DataFrame, form: str, *, show_all: bool = True
     """Render the published numbers as ``terminal``, ``markdown``, ``csv`` or ``json`` text; text counts the verdicts.
 
     Without ``show_all``, sizes of data sets, numbers without runs and sources without any run are left out, and a last
-    line counts the numbers; CSV and JSON have all in any case, and the columns of `judge_deviations` if ``numbers`` has
-    them.
+    line counts the numbers; CSV and JSON have all in any case.
     """
     compared = compared_numbers(numbers)
     if form in RECORDS:
-        known = [name for name in DEVIATIONS if name in compared]
-        frame = record_frame(compared).join(compared[known].reset_index(drop=True))
+        frame = record_frame(compared)
         return in_json(plain_records(frame)) if form == "json" else to_csv(frame).rstrip("\n")
     if show_all:
         return f"{_comparison_grid(compared, form)}\n\n{tally(numbers)}"
@@ -91,10 +88,7 @@ def render_differing(numbers: pd.DataFrame, form: str) -> str:
 
 
 def tally(numbers: pd.DataFrame) -> str:
-    """Count the verdicts on the published results of each source, and separately on the results of searches.
-
-    Verdicts on published standard deviations are counted if ``numbers`` has the columns of `judge_deviations`.
-    """
+    """Count the verdicts on the published results of each source, and separately on the results of searches."""
     published, results = numbers[numbers["published"].notna()], results_of(numbers)
     n_cited = int((published["verdict"] == "not compared").sum())
     rest = len(published) - len(results) - n_cited
@@ -124,7 +118,7 @@ _ADJECTIVES = {"differs": "different", "cannot tell": "undecidable"}
 
 def _tally_of_deviations(results: pd.DataFrame) -> list[str]:
     """Return the sentence on the published standard deviations of a source, if any were judged."""
-    judged = results[results["sd_verdict"] != ""] if "sd_verdict" in results else results[:0]
+    judged = results[results["sd_verdict"] != ""]
     if judged.empty:
         return []
     counts = _verdicts(judged, "sd_verdict")

@@ -21,7 +21,6 @@ from pppca_bench.pages.findings import Answers
 from pppca_bench.pages.share_texts import counted, programs_document, tables_document
 from pppca_bench.pages.snapshot import Snapshot
 from pppca_bench.references.layout import RankingSpec
-from pppca_bench.verdicts.deviations import judge_deviations
 from pppca_bench.verdicts.numbers import cells_of, has_runs, incomplete_cells, trimmed
 from pppca_bench.verdicts.ranking import Ranking
 from pppca_bench.verdicts.shares import ALL, OURS_PROGRAM, RIGHT
@@ -49,7 +48,7 @@ def render_index(
             figures=[figure for figure in figures if figure.panels],
             rankings=rankings,
             gaps=not_run(snapshot, snapshot.names, figures),
-            tally=tally(snapshot.numbers.join(judge_deviations(snapshot.numbers, snapshot.runs))),
+            tally=tally(snapshot.numbers),
             scores=render_scores(scored, "markdown"),
             differing=render_differing(snapshot.numbers, "markdown"),
             headline=main,

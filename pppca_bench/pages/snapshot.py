@@ -24,6 +24,7 @@ from pppca_bench.results.frames import Runs, problems_of, read_runs
 from pppca_bench.runs import Facts
 from pppca_bench.store import RESULTS
 from pppca_bench.store.database import Store
+from pppca_bench.verdicts.deviations import judge_deviations
 from pppca_bench.verdicts.numbers import has_runs, published_numbers, results_of, trimmed
 from pppca_bench.verdicts.own_tables import OwnTables
 from pppca_bench.verdicts.ranking import Ranking, rankings_of
@@ -127,9 +128,10 @@ class Snapshot:
         return self._numbers_of(None)
 
     def _numbers_of(self, tables: Collection[str] | None) -> pd.DataFrame:
-        return published_numbers(
+        numbers = published_numbers(
             self.references, self.runs, self.facts, added=self.added, tables=tables
         )
+        return judge_deviations(numbers, self.runs)
 
     @cached_property
     def _numbers_by_table(self) -> dict[str, pd.DataFrame]:

@@ -20,9 +20,6 @@ from pppca_bench.verdicts.numbers import repeats_of
 FACTOR = 1.5
 """Margin of the ratio of two standard deviations."""
 
-COLUMNS = ["sd_ratio", "sd_low", "sd_high", "sd_p", "sd_verdict"]
-"""Columns of `judge_deviations`: sd ours / sd published, its 95 % interval, p of no difference, and the verdict."""
-
 _MIN_RUNS = 4
 """Smallest number of runs on each side: with fewer, the variance may be negative."""
 
@@ -39,7 +36,7 @@ def judge_deviations(numbers: pd.DataFrame, runs: Runs) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `COLUMNS` with the index of ``numbers``; nan and "" where no deviation was published.
+        The numbers with `verdicts.numbers.DEVIATIONS`; nan and "" where no deviation was published.
     """
     from scipy.special import ndtr
 
@@ -75,7 +72,7 @@ def judge_deviations(numbers: pd.DataFrame, runs: Runs) -> pd.DataFrame:
         "sd_verdict": verdict,
     }
     found = pd.DataFrame(columns, judged.index).reindex(numbers.index)
-    return found.fillna({"sd_verdict": ""})
+    return numbers.assign(**found.fillna({"sd_verdict": ""}))
 
 
 def _variance_term(kurtosis: pd.Series[float], n: pd.Series[float]) -> pd.Series[float]:

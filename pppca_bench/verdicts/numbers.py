@@ -36,6 +36,9 @@ PUBLISHED = ["printed", "published", "half_unit", "published_sd"]
 RULE = ["compare", "rule_margin", "unit", "published_runs"]
 """The rule of the verdict: see `references.numbers.VerdictRule`; ``compare`` is "" without a rule."""
 
+DEVIATIONS = ["sd_ratio", "sd_low", "sd_high", "sd_p", "sd_verdict"]
+"""Our sd / the published sd, the ends of its 95 % interval, p of no difference, and the verdict (`deviations`)."""
+
 RUNS = ["n_planned", "n_done", "n_failed", "config", "only", "versions", "data_sha256", "differing"]
 """Numbers of runs, and their provenance (`Runs.source`, `Runs.differing`)."""
 
@@ -59,6 +62,8 @@ COLUMNS: dict[str, Any] = {
     "listed": (),  # numbers of the cells of several settings that would fill it, so that it is empty
     "fillable": False,  # whether runs, or the data of a problem, can fill it
     "searched": False,  # whether a search for settings looked at the number, or at a number for the same runs
+    **dict.fromkeys(DEVIATIONS, math.nan),
+    "sd_verdict": "",
     "same_as": "",  # place of the first number of the same runs; "" for the first itself
 }
 """Columns of the frame of printed numbers, with their defaults, whose types are those of the columns."""
@@ -66,7 +71,7 @@ COLUMNS: dict[str, Any] = {
 RECORD = [
     *(*PLACE, "published", *OURS),
     *("difference", "difference_low", "difference_high", "margin", "p", "verdict"),
-    *("same_as", "searched", "source"),
+    *(*DEVIATIONS, "same_as", "searched", "source"),
     *("n_planned", "n_failed", "config", "only", "versions", "data_sha256"),
 ]
 """Columns of the numbers in CSV and JSON, of tables and of comparisons."""

@@ -50,7 +50,7 @@ from pppca_bench.verdicts.numbers import (
 SHARES = "verdict_shares"
 """Identifier of the table of shares."""
 
-N_DRAWS = 100
+N_DRAWS = 200
 
 ALL, UNSEARCHED = "all", "not searched"
 """Quantities of the shares of all numbers, and of those that no search for settings looked at."""
@@ -144,8 +144,8 @@ def _in_all_repeats(by_quantity: list[dict[int, float]]) -> FloatArray:
 def _drawn(numbers: pd.DataFrame, values: Mapping[int, FloatArray], side: str) -> pd.DataFrame:
     """Return the statistics of drawn runs in the published place or in ours, a row for each number and draw.
 
-    ``values`` are those of the runs from which is drawn. Numbers without sampling error are left out, and draws without
-    statistics.
+    ``values`` are those of the runs from which is drawn. Numbers without sampling error are left out, those with fewer
+    runs of ours than were published, and draws without statistics.
     """
     places, summaries = list[int](), [np.empty((0, len(OURS)))]
     for place, number in _rows(numbers):
@@ -154,7 +154,7 @@ def _drawn(numbers: pd.DataFrame, values: Mapping[int, FloatArray], side: str) -
         of_number = values[place]
         n_runs = of_number.shape[1]
         n_drawn = int(number.published_runs) if side == "published" else n_runs
-        if not n_runs:
+        if not n_runs or n_drawn > n_runs:
             continue
         seed = crc32(f"{side} {number.source} {number.table} {number.row}".encode())
         shares = np.random.default_rng(seed).random((N_DRAWS, n_drawn))

@@ -165,10 +165,10 @@ def test_figures_name_the_missing_runs_of_the_given_reference_alone(results, min
     assert [line for line in said.splitlines() if "not run" in line] == ["U9: not run: wine."]
 
 
-def test_a_reference_with_series_has_a_figure_of_published_against_our_numbers(
+def test_a_reference_with_parts_has_a_figure_of_published_against_our_numbers(
     results, mine, tmp_path
 ):
-    change(mine, "tables:", "series: {U1: accuracies}\ntables:")
+    change(mine, "tables:", "parts: [{name: accuracies, tables: [U1]}]\ntables:")
     options = ("--results", results, "--reference", mine, "--out", tmp_path / "drawn")
     printed("figures", "published_against_ours", *options)
     lines = (tmp_path / "drawn" / "published_against_ours.csv").read_text().splitlines()

@@ -115,7 +115,7 @@ RUNS = [run for place, mean in MEANS.items() for run in runs_of(*place, mean)]
 )
 def test_a_right_number_of_a_formula_holds_and_a_wrong_one_differs(tmp_path, column, right, wrong):
     verdicts = [filled(tmp_path, RUNS, n, column)["verdict"].item() for n in (right, wrong)]
-    assert verdicts[0] in ("reproduced", "consistent")
+    assert verdicts[0] in ("reproduced", "consistent", "cannot tell")
     assert verdicts[1] == "differs"
 
 
