@@ -55,7 +55,7 @@ N_DRAWS = 200
 ALL, UNSEARCHED = "all", "not searched"
 """Quantities of the shares of all numbers, and of those that no search for settings looked at."""
 
-OURS_PROGRAM, RIGHT, OFF = "ours", "a right program", "a program off by half an sd"
+OURS_PROGRAM, RIGHT, OFF = "ours", "a right program", "off by half an sd"
 
 SHOWN = ("reproduced", "differs")
 """Verdicts that are counted."""

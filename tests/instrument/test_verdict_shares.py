@@ -95,7 +95,7 @@ def shares(snapshot: Snapshot, quantity: str = "Error") -> dict[str, dict[str, o
 def test_a_right_program_is_mostly_reproduced_and_a_shifted_program_hardly(snapshot):
     for quantity in ("Error", "Dimensionality"):
         own = shares(snapshot, quantity)
-        right, off = own["a right program"], own["a program off by half an sd"]
+        right, off = own["a right program"], own["off by half an sd"]
         assert (right["n"], right["differs"]) == (40, pytest.approx(0.0, abs=1))
         # of normal values, 93 % are reproduced, and 92 % of a program off by the margin differ
         assert right["reproduced"] == pytest.approx(37, abs=2)
