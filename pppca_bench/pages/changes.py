@@ -9,7 +9,7 @@ import pandas as pd
 
 from pppca_bench.errors import StoreError
 from pppca_bench.pages.comparison import text_grid
-from pppca_bench.pages.document import in_json, plain_records
+from pppca_bench.pages.document import Document, in_json, plain_records
 from pppca_bench.pages.means import mean_difference
 from pppca_bench.references.reference import Reference
 from pppca_bench.verdicts.numbers import parts_of, record_frame
@@ -47,6 +47,8 @@ _TOTALS = {
 }
 """Columns of grids, as in `comparison.text_grid`."""
 
+_OF_SEEDS = ("reproduced", "recorded_reproduced", "differs", "recorded_differs")
+
 
 def render_changes(changes: pd.DataFrame, form: str, references: Iterable[Reference] = ()) -> str:
     """Render the changed verdicts, and counts by table and quantity, as ``terminal`` or ``markdown`` text.
@@ -82,6 +84,19 @@ def render_changes(changes: pd.DataFrame, form: str, references: Iterable[Refere
         text_grid(_TOTALS.items(), _totals(found, references), form),
     ]
     return "\n\n".join((*grids, "\n".join((said, *others))))
+
+
+def seeds_document(changes: pd.DataFrame, references: Iterable[Reference]) -> Document:
+    """Return the totals of the verdicts with our seed, and with that of recorded repeats, by source and part."""
+    rows = []
+    for record in _totals(changes[changes["obstacle"] == ""], references):
+        row = [record[name] for name in ("source", "n", *_OF_SEEDS)]
+        rows.append([*map(str, row), str(record["fell"] + record["rose"])])
+    headers = [
+        *("Source", "Numbers", "Reproduced", "with another seed", "Differ", "with that seed"),
+        "Verdicts that change",
+    ]
+    return Document("seeds", "Verdicts with another seed", "", headers, rows)
 
 
 def _totals(changes: pd.DataFrame, references: Iterable[Reference]) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from pppca_bench.pages.changes import seeds_document
 from pppca_bench.pages.comparison import render_differing, render_scores, score_frame, tally
 from pppca_bench.pages.document import (
     Document,
@@ -23,6 +24,7 @@ from pppca_bench.pages.snapshot import Snapshot
 from pppca_bench.references.layout import RankingSpec
 from pppca_bench.verdicts.numbers import cells_of, has_runs, incomplete_cells, trimmed
 from pppca_bench.verdicts.ranking import Ranking
+from pppca_bench.verdicts.recorded import changes, read_recorded
 from pppca_bench.verdicts.shares import ALL, OURS_PROGRAM, RIGHT
 
 
@@ -124,6 +126,10 @@ def _rows(cells: pd.DataFrame) -> str:
     return ", ".join(dict.fromkeys(cells.index.get_level_values("row")))
 
 
+RESEEDED = "reseed.csv.xz"
+"""File of recorded repeats with another seed, which `make reseed` writes."""
+
+
 def headline(snapshot: Snapshot, answers: Answers) -> list[str]:
     """Return the main results: those of the modules of references, and the reproduced numbers of other sources.
 
@@ -153,9 +159,21 @@ def sources_document(snapshot: Snapshot) -> Document:
 
 
 def programs_text(snapshot: Snapshot) -> str:
-    """Return the tables of the numbers that right and wrong programs reproduce, by part and by table, in Markdown."""
-    by_part, by_table = sources_document(snapshot), tables_document(snapshot.shares())
-    texts = [text_table(each.headers, each.rows, "markdown") for each in (by_part, by_table)]
+    """Return the tables of the numbers that right and wrong programs reproduce, by part and by table, in Markdown.
+
+    Where the folder of the results has repeats with another seed, `RESEEDED`, a last table has their verdicts.
+    """
+    documents = [sources_document(snapshot)]
+    shares = snapshot.shares()
+    for _, of_source in shares.groupby("source", sort=False):
+        document = tables_document(of_source)
+        if len(document.rows) > 1:  # else it repeats the row of the source
+            documents.append(document)
+    path = snapshot.folder / RESEEDED
+    if path.is_file():
+        found = changes(snapshot.numbers, snapshot.runs, read_recorded(path))
+        documents.append(seeds_document(found, snapshot.references))
+    texts = [text_table(each.headers, each.rows, "markdown") for each in documents]
     return "\n\n".join(texts)
 
 
