@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
 import pandas as pd
@@ -131,13 +132,15 @@ RESEEDED = "reseed.csv.xz"
 
 
 def headline(snapshot: Snapshot, answers: Answers) -> list[str]:
-    """Return the main results: those of the modules of references, and the reproduced numbers of other sources.
+    """Return the main results: those of the modules of references, and the reproduced numbers of user-defined sources.
+
+    Without results of modules, all sources have a sentence.
 
     Sources whose numbers are all reproduced, without a simulation of a right program, share a sentence.
     """
     joined, others = list[Any](), list[Any]()
     for source in nearness(snapshot):
-        if source["source"] in answers.sources:
+        if answers.results and not source["is_added"]:
             continue
         all_reproduced = source["ours"]["ours"] == source["ours"]["n"]
         if all_reproduced and "right" not in source:
@@ -191,6 +194,7 @@ def nearness(snapshot: Snapshot) -> list[dict[str, Any]]:
     found = list[dict[str, Any]]()
     for source, of_source in shares[shares["row"] == ALL].groupby("source", sort=False):
         facts: dict[str, Any] = {"source": source, "within": within[str(source)]}
+        facts["is_added"] = source in added
         for share in of_source.to_dict("records"):
             is_all = share["quantity"] == ALL
             if share["program"] == OURS_PROGRAM:
@@ -198,4 +202,4 @@ def nearness(snapshot: Snapshot) -> list[dict[str, Any]]:
             elif share["program"] == RIGHT and is_all:
                 facts["right"] = share
         found.append(facts)
-    return sorted(found, key=lambda facts: facts["source"] not in added)
+    return sorted(found, key=itemgetter("is_added"), reverse=True)

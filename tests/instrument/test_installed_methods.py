@@ -78,7 +78,7 @@ def test_a_package_is_installed_run_and_uninstalled_and_its_results_are_still_re
     told = pppca("methods every_other").stdout
     said = "method every_other: every other feature. keeps each second feature (nobody)."
     assert told.startswith(said)
-    assert "version 0.3 " in told
+    assert "version 0.3\n" in told
     assert ["step", "an", "integer", "2"] in map(str.split, told.splitlines())
 
     done = pppca("run own.yaml --workers 2")
