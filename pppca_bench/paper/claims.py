@@ -26,7 +26,6 @@ from pppca_bench.paper.losses import LossComparison, losses, tested_losses
 from pppca_bench.paper.main_results import counts_of_parts, main_results
 from pppca_bench.paper.texts import read, rendered
 from pppca_bench.quantities import DECIMALS
-from pppca_bench.references.layout import Identifier
 from pppca_bench.references.selection import Text, Texts
 from pppca_bench.results.statistics import holm, summarise
 from pppca_bench.runs import grouped
@@ -52,7 +51,6 @@ class _ClaimsFile(Section):
     """Content of claims.yaml: texts of the page by name (see `Answers`), main results, and the claims."""
 
     page: dict[Text, Text]
-    experiment: Identifier  # whose comparisons answer the claims
     main: dict[Text, Text]  # templates of sentences, by name
     claims: tuple[Claim, ...]
 
@@ -69,9 +67,9 @@ def _claims_file() -> _ClaimsFile:
 
 
 def claims(snapshot: Snapshot, figures: Sequence[Figure]) -> Answers:
-    """Answer the slides' claims by the tables of a snapshot, its figures, and the tables of an experiment.
+    """Answer the slides' claims by the tables of a snapshot, its figures, and the tables of the experiments.
 
-    Without the experiment's tables in the folder of the results, claims and main results that need them are not run.
+    Without the experiments' tables in the folder of the results, claims and main results that need them are not run.
     """
     content = _claims_file()
     drawn = {figure.figure: figure for figure in figures}
@@ -79,17 +77,16 @@ def claims(snapshot: Snapshot, figures: Sequence[Figure]) -> Answers:
     for reference in snapshot.references:
         roles |= reference.claims
     compared, shown = list[LossComparison](), list[Any]()
-    for experiment in reversed(experiments()):
+    for experiment in experiments():
         folder = snapshot.folder / experiment.configs[0] / "tables"
-        if experiment.id == content.experiment:
-            compared = read_comparisons(experiment, folder)
+        compared += read_comparisons(experiment, folder)
         if read_tables := read_experiment(experiment, folder):
             shown.append(read_tables)
     evidence = Evidence(snapshot.runs, snapshot.facts, snapshot.numbers, drawn, roles, compared)
     results, sources = main_results(
         content.main, evidence, counts_of_parts(snapshot), numbers_of_speed(evidence, "as written")
     )
-    return Answers(results, answers_of(evidence), shown, sources=sources, **content.page)
+    return Answers(results, answers_of(evidence), shown[::-1], sources=sources, **content.page)
 
 
 def answers_of(evidence: Evidence) -> list[Finding]:
@@ -123,17 +120,30 @@ def tally(lines: Sequence[LossComparison], *, is_against: bool = False) -> str:
     return f"{n_against} of {n} comparisons against, {n_for or 'none'} for"
 
 
+def texts_of(lines: Sequence[LossComparison]) -> list[str]:
+    """Return a sentence for each comparison, with the results of its readings."""
+    results = dict[str, list[str]]()
+    for line in lines:
+        own = [reading for reading in READINGS if f" ({reading})" in line.short]
+        name = line.short.replace(f" ({own[0]})", "") if own else line.short
+        results.setdefault(name, []).append(" ".join([*own, line.result]))
+    return [f"{name}: {'; '.join(own)}." for name, own in results.items()]
+
+
 def _compared(claim: str, evidence: Evidence, *, is_against: bool = False) -> Numbers:
-    """Return the comparisons of the experiment that belong to a claim, and their counts."""
-    lines = evidence.lines(claim)
-    if not lines:
-        return {}
-    return {
-        "lines": lines,
-        "tally": tally(lines, is_against=is_against),
-        "n_above": sum(line.low > 0.0 for line in lines),
-        "n_around": sum(line.low <= 0.0 <= line.high for line in lines),
-    }
+    """Return the comparisons that belong to a claim by experiment, with their counts."""
+    tests = dict[str, Numbers]()
+    for experiment, lines in grouped(evidence.lines(claim), lambda line: line.experiment).items():
+        tests[experiment] = {
+            "lines": lines,
+            "texts": texts_of(lines),
+            "tally": tally(lines, is_against=is_against),
+            "n_above": sum(line.low > 0.0 for line in lines),
+            "n_around": sum(line.low <= 0.0 <= line.high for line in lines),
+            "better": [line.other for line in lines if line.gain == "holds"],
+            "worse": [line.other for line in lines if line.gain == "does not hold"],
+        }
+    return {"tests": tests} if tests else {}
 
 
 def _cutting(evidence: Evidence) -> Numbers:
@@ -236,7 +246,9 @@ def _self_repair(evidence: Evidence) -> Numbers:
         name = f"DGHA ({reading}), optimality without removal"
         lost += tested_losses({(name, "with removal"): losses(unremoved, kept)})
     regained = _regained(evidence)
-    return {"regained": regained, "lost": lost} if regained or lost else {}
+    if not regained and not lost:
+        return {}
+    return {"regained": regained, "lost": lost, "texts": texts_of(lost)}
 
 
 def _regained(evidence: Evidence) -> list[dict[str, Any]]:
@@ -336,8 +348,7 @@ def _speed(evidence: Evidence) -> Numbers:
         return {}
     return {
         "speeds": speeds,
-        "by_part": by_part,
-        "by_removal": by_removal,
+        "texts": texts_of([*by_part, *by_removal]),
         "tally_part": tally(by_part),
         "tally_removal": tally(by_removal),
     }

@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 from pppca_bench.methods.lookup import title_of
 from pppca_bench.pages.document import Document
 from pppca_bench.pages.figure_data import Figure
-from pppca_bench.paper.experiment import Experiment, cells_of_method, experiment_figure, table_of
+from pppca_bench.paper.experiment import (
+    NO_MARGIN,
+    Experiment,
+    cells_of_method,
+    experiment_figure,
+    table_of,
+)
 from pppca_bench.paper.losses import LossComparison
 from pppca_bench.results.frames import Runs
 from pppca_bench.runs import Facts, Names, Scalar
@@ -37,7 +43,7 @@ class Evidence(NamedTuple):
     """Results by which claims are judged.
 
     ``numbers`` are the printed numbers of the references' tables; ``claims`` methods by reading and role
-    (`Reference.claims`); ``compared`` the comparisons of the registered experiment that answers the claims.
+    (`Reference.claims`); ``compared`` the comparisons of the registered experiments, in their order.
     """
 
     runs: Runs
@@ -48,7 +54,7 @@ class Evidence(NamedTuple):
     compared: Sequence[LossComparison] = ()
 
     def lines(self, claim: str) -> list[LossComparison]:
-        """Return the experiment's comparisons of a claim."""
+        """Return the experiments' comparisons of a claim."""
         return [line for line in self.compared if line.claim == claim]
 
     def role(self, role: str, reading: str) -> Role:
@@ -97,7 +103,7 @@ def read_comparisons(experiment: Experiment, folder: Path) -> list[LossCompariso
     if not (read := _read_tables(experiment, folder)):
         return []
     tests, losses = read
-    by_row, lines = tests.set_index("row"), list[LossComparison]()
+    by_row, gains, lines = tests.set_index("row"), _read_gains(experiment, folder), []
     for name, pair in experiment.comparisons().items():
         if name not in by_row.index:
             continue
@@ -114,11 +120,26 @@ def read_comparisons(experiment: Experiment, folder: Path) -> list[LossCompariso
             row.p_holm,
             row.verdict,
             claim=pair.group.claim,
+            experiment=experiment.id,
+            **gains.get(name, {}),
             features_percent=cut["features_percent"].mean(),
             losses=cut.to_dict("records"),
         )
         lines.append(line)
     return lines
+
+
+def _read_gains(experiment: Experiment, folder: Path) -> dict[str, dict[str, Any]]:
+    """Return by comparison the verdict and p at a margin of 0; none without such tests or their table."""
+    path = folder / f"{experiment.id}_margins.csv"
+    if not experiment.is_gain_tested or not path.is_file():
+        return {}
+    margins = pd.read_csv(path)
+    of_gains = margins[margins["variant"] == NO_MARGIN]
+    return {
+        str(row["row"]): {"gain": row["verdict"], "p_gain": row["p_holm"]}
+        for row in of_gains.to_dict("records")
+    }
 
 
 def _p_of_more(losses: pd.DataFrame) -> NDArray[np.float64]:

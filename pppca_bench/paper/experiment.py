@@ -42,6 +42,9 @@ from pppca_bench.yaml_files.section import Section
 ENDINGS = ("", "_losses", "_tests", "_margins", "_matrix")
 """Ends of the identifiers of an experiment's tables."""
 
+NO_MARGIN = "0 points"
+"""Variant of the tests of comparisons that hold, at a margin of 0."""
+
 _ERROR, _SIZE = "test_error_percent", "dimensionality"
 _LOSS = [
     "row",
@@ -336,7 +339,7 @@ def _variants(experiment: Experiment, losses: pd.DataFrame) -> list[ExperimentRe
         held = [record["row"] for record in tests if record["verdict"] == "holds"]
         gains = _tests(experiment, losses, test=gain_test)
         of_held = [record for record in gains if record["row"] in held]
-        variants = {"0 points": of_held, **variants}
+        variants = {NO_MARGIN: of_held, **variants}
     variants["sign test"] = _tests(experiment, losses, test=sign_test)
     variants["all data sets"] = _tests(experiment, losses.assign(is_apart=False))
     return [

@@ -159,9 +159,11 @@ def equivalence(multiples: FloatArray) -> tuple[float, float, float]:
 class LossComparison(NamedTuple):
     """Comparison of two methods over n data sets: typical loss with its 95 % interval, p, and the verdict.
 
-    ``claim`` is the claim that it belongs to; ``features_percent`` the mean share of the features that are kept, and
-    ``losses`` the losses within the n data sets: rows of an experiment's table with ``data_set``, ``loss``, ``verdict``
-    and ``p_of_more``, the one-sided p of the corrected resampled t-test of a loss of `MARGIN` or more.
+    ``claim`` is the claim that it belongs to, ``experiment`` the identifier of the experiment; ``gain`` and ``p_gain``
+    are the verdict and p at a margin of 0, of comparisons that are tested there, too; ``features_percent`` is the mean
+    share of the features that are kept, and ``losses`` has the losses within the n data sets: rows of an experiment's
+    table with ``data_set``, ``loss``, ``verdict`` and ``p_of_more``, the one-sided p of the corrected resampled t-test
+    of a loss of `MARGIN` or more.
     """
 
     method: str
@@ -173,6 +175,9 @@ class LossComparison(NamedTuple):
     p: float  # with Holm's correction
     verdict: ClaimVerdict
     claim: str = ""
+    experiment: str = ""
+    gain: ClaimVerdict | None = None
+    p_gain: float = math.nan
     features_percent: float = math.nan
     losses: Sequence[Mapping[Any, Any]] = ()
 
@@ -182,17 +187,28 @@ class LossComparison(NamedTuple):
         return f"{self.method} − {self.other}"
 
     @property
+    def has_as_many(self) -> bool:
+        """Return whether the first method keeps as many components as the second, after which it is named."""
+        return self.method.endswith(f" as {self.other}")
+
+    @property
+    def short(self) -> str:
+        """Return both methods, without the second in the name of the first."""
+        return f"{self.method.removesuffix(f' as {self.other}')} − {self.other}"
+
+    @property
     def interval(self) -> str:
-        """Return the typical loss with its 95 % interval in brackets."""
+        """Return the typical loss with its 95 % interval in brackets, as in the matrix."""
         low, typical, high = (
             printed(value, SIGNED) for value in (self.low, self.typical, self.high)
         )
-        return f"{typical} ({low} to {high})"
+        return f"{typical} [{low}, {high}]"
 
     @property
-    def text(self) -> str:
-        """Return the comparison as a sentence."""
-        return f"{self.name}: {self.interval}, {self.n} sets, p = {self.p:.2g}, {self.verdict}."
+    def result(self) -> str:
+        """Return the typical loss, the number of data sets, p and the verdict."""
+        text = f"{self.interval}, {self.n} sets, p = {self.p:.2g}, {self.verdict}"
+        return text + (f", at 0 p = {self.p_gain:.2g}, {self.gain}" if self.gain else "")
 
 
 def tested_losses(samples: Mapping[tuple[str, str], FloatArray]) -> list[LossComparison]:

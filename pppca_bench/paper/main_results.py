@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 import pandas as pd
 
 from pppca_bench.pages.snapshot import Snapshot
 from pppca_bench.paper.evidence import Evidence
+from pppca_bench.paper.losses import LossComparison
 from pppca_bench.paper.texts import rendered
 from pppca_bench.references.reference import Reference
+from pppca_bench.runs import grouped
 from pppca_bench.verdicts.judge import margin_ends
 from pppca_bench.verdicts.shares import ALL, OURS_PROGRAM, RIGHT
 
@@ -65,7 +68,7 @@ def main_results(
     templates : mapping of str to str
         Templates of the lines by name; see ``main`` in claims.yaml.
     evidence : Evidence
-        With the comparisons of the experiment.
+        With the comparisons of the experiments.
     counts : mapping of str to tuple
         See `counts_of_parts`.
     speed : mapping of str to object
@@ -75,10 +78,16 @@ def main_results(
     -------
     lines, titles : lists of str
     """
-    # Comparisons of a later experiment with the same methods would be joined to these here.
-    numbers: dict[str, Any] = {"losses": {line.name: line for line in evidence.compared}}
-    numbers |= {"advantages": evidence.lines("exact_pca"), "speed": speed}
-    numbers["speedups"] = speedups_within_margin(evidence.numbers)
+    # Of comparisons that two experiments have, the later comes first here, and the earlier replaces it.
+    losses = {line.name: line for line in reversed(evidence.compared)}
+    exact_pca = evidence.lines("exact_pca")
+    numbers = {
+        "losses": losses,
+        "as_many": with_as_many(exact_pca),
+        "has_advantage": any("does not hold" in (line.verdict, line.gain) for line in exact_pca),
+        "speed": speed,
+        "speedups": speedups_within_margin(evidence.numbers),
+    }
     lines, titles = list[str](), list[str]()
     for name, template in templates.items():
         reference, parts = counts.get(name, (None, {}))
@@ -87,6 +96,34 @@ def main_results(
         if line and reference is not None:
             titles.append(reference.title)
     return lines, titles
+
+
+def with_as_many(lines: Sequence[LossComparison]) -> list[dict[str, Any]]:
+    """Return the verdict on exact PCA with as many components against each method, by the last experiment with both.
+
+    The verdict is the worst of both readings, or "better" if exact PCA is better in both at a margin of 0.
+    ``was_undecided`` says whether it was undecided in an earlier experiment, in which the method kept more features.
+    """
+    latest = dict[str, dict[str, Any]]()
+    own = [line for line in lines if line.has_as_many]
+    for (_, method), readings in grouped(own, _experiment_and_method).items():
+        verdicts = [line.verdict for line in readings]
+        worst = next(name for name in ("does not hold", "undecided", "holds") if name in verdicts)
+        is_better = worst == "holds" and all(line.gain == "holds" for line in readings)
+        kept = fmean(line.features_percent for line in readings)
+        before = latest.get(method, {"verdict": "", "kept": 0.0})
+        was_undecided = before["verdict"] == "undecided" and before["kept"] > kept
+        latest[method] = {
+            "method": method,
+            "verdict": "better" if is_better else worst,
+            "kept": kept,
+            "was_undecided": was_undecided and worst != "undecided",
+        }
+    return list(latest.values())
+
+
+def _experiment_and_method(line: LossComparison) -> tuple[str, str]:
+    return line.experiment, line.other.partition(" (")[0]
 
 
 def speedups_within_margin(numbers: pd.DataFrame) -> dict[str, int]:

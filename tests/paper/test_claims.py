@@ -28,7 +28,7 @@ FACTS = {
 
 
 def line(claim: str, first: str = "A (as written)", other: str = "B", **values) -> LossComparison:
-    own = LossComparison(first, other, 20, -0.1, 0.2, 0.4, 0.01, "holds", claim)
+    own = LossComparison(first, other, 20, -0.1, 0.2, 0.4, 0.01, "holds", claim, "E2")
     return own._replace(**values)
 
 
@@ -73,11 +73,32 @@ def test_the_answers_state_the_counts_and_how_many_intervals_lie_above_0():
         " losses from +0.20 to +0.20 points)."
     )
     assert findings[CUTTING].evidence[0] == (
-        "A (as written) − B: +0.20 (+0.10 to +0.40), 20 sets, p = 0.01, undecided."
+        "A − B: as written +0.20 [+0.10, +0.40], 20 sets, p = 0.01, undecided; fitted +0.20 [+0.10, +0.40], 20 sets,"
+        " p = 0.01, undecided; as written +0.20 [−0.10, +0.40], 20 sets, p = 0.01, undecided."
     )
     assert findings[BESIDE_PCA].answer == (
-        "2 of 2 comparisons against, none for: exact PCA loses significantly more than 1 point in none; 2 of 2"
-        " intervals contain 0, so that neither is shown to be better."
+        "At τ = 15, 2 of 2 comparisons against, none for; 2 of 2 intervals contain 0."
+    )
+
+
+def test_two_experiments_answer_a_claim_side_by_side():
+    earlier = both("exact_pca", verdict="undecided")
+    later = [
+        line("exact_pca", "PCA, as many as A (fitted)", "A (fitted)", experiment="E3", gain=gain)
+        for gain in ("holds", "undecided")
+    ]
+    finding = answered(*earlier, *(own._replace(p_gain=0.5) for own in later))[BESIDE_PCA]
+    assert finding.answer == (
+        "At τ = 15, undecided in both comparisons; 2 of 2 intervals contain 0. At τ = 5, with as many components, 2 of"
+        " 2 comparisons against, none for; at 0 points, exact PCA is better than A (fitted), worse than none."
+    )
+    numbers = "fitted +0.20 [−0.10, +0.40], 20 sets, p = 0.01, holds"
+    assert finding.evidence[1] == (
+        f"τ = 5: PCA, as many − A: {numbers}, at 0 p = 0.5, holds; {numbers}, at 0 p = 0.5, undecided."
+    )
+    own = line("one_pass", "CCIPCA, as many as A", "A", experiment="E3")
+    assert answered(own)[ONE_PASS].answer == (
+        "That at most 1 point is lost: with as many components as DGHA keeps, 1 of 1 comparisons for, none against."
     )
 
 
@@ -105,7 +126,9 @@ def test_accuracy_is_answered_by_rival_with_cases_and_medians():
 
 def test_one_pass_is_answered_by_the_comparisons_with_the_fitted_dgha():
     finding = answered(line("one_pass", "CCIPCA", "DGHA (fitted)", low=0.1))[ONE_PASS]
-    assert "1 of 1 comparisons for, none against; 1 of 1 intervals lie above 0" in finding.answer
+    assert (
+        "1 of 1 comparisons for, none against, and 1 of 1 intervals lie above 0" in finding.answer
+    )
 
 
 def test_lines_are_those_of_the_experiments_tables(tmp_path):
@@ -129,7 +152,27 @@ def test_lines_are_those_of_the_experiments_tables(tmp_path):
     found = {loss["data_set"]: loss["p_of_more"] for loss in own.losses}
     assert found == pytest.approx(p_values, nan_ok=True, rel=0.1)
     assert math.isnan(own.p)
+    assert (own.experiment, own.gain) == ("E2", None)
     assert read_comparisons(experiment, tmp_path / "nowhere") == []
+
+
+def test_tests_at_a_margin_of_0_are_read_from_the_table_of_other_margins(tmp_path):
+    name = "PCA, as many as DGHA (fitted) − DGHA (fitted)"
+    tables = {
+        "tests": f'row,n,p_holm,verdict,typical,low,high\n"{name}",9,0.01,holds,-0.5,-1,-0.1\n',
+        "losses": "row,data_set,loss,low,high,is_apart,features_percent,n\n"
+        f'"{name}",a,0,-1,1,False,20,10\n',
+        "margins": f'row,variant,p_holm,verdict\n"{name}",0 points,0.02,holds\n'
+        f'"{name}",0.5 points,0.9,undecided\n',
+    }
+    for ending, text in tables.items():
+        (tmp_path / f"E3_{ending}.csv").write_text(text, encoding="utf-8")
+    (experiment,) = [one for one in experiments() if one.id == "E3"]
+    (own,) = read_comparisons(experiment, tmp_path)
+    assert (own.experiment, own.gain, own.p_gain) == ("E3", "holds", 0.02)
+    assert own.short == "PCA, as many − DGHA (fitted)"
+    (tmp_path / "E3_margins.csv").unlink()
+    assert read_comparisons(experiment, tmp_path)[0].gain is None
 
 
 def compared(reading: str = "as written", **values: dict[str, list[float]]) -> Evidence:

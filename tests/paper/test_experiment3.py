@@ -21,6 +21,7 @@ from pppca_bench.yaml_files.source import read_yaml
 
 ROOT = Path(__file__).parents[2]
 SECOND, EXPERIMENT = experiments()
+TABLES = ROOT / "results" / "experiment3" / "tables"
 PAGE = (ROOT / EXPERIMENT.page).read_text(encoding="utf-8")
 TEXT = " ".join(PAGE.split())
 EXACT, ONE_PASS = EXPERIMENT.groups
@@ -158,6 +159,39 @@ def test_the_page_states_what_the_second_experiment_found():
     rows = [pair.name for pair in EXACT.comparisons()]
     assert list(tests.loc[rows, "n"]) == [13, 13, 24, 26]
     assert list(tests.loc[rows, "verdict"]) == ["undecided"] * 2 + ["holds"] * 2
+
+
+def test_the_conclusions_of_the_page_are_those_of_the_rendered_tests():
+    notes = (TABLES / "E3_tests.md").read_text(encoding="utf-8").split("\n\n")[3:]
+    conclusions = [note.strip() for note in notes if note.startswith("Methods ")]
+    assert len(conclusions) == 6
+    for conclusion in conclusions:
+        assert f"- {conclusion}" in TEXT
+    margins = pd.read_csv(TABLES / "E3_margins.csv")
+    at_0 = margins[margins["variant"] == "0 points"]
+    for p in at_0["p_holm"]:
+        assert f"p = {p:.2g}".replace("0.", ".") in TEXT
+    assert list(at_0["verdict"]) == ["holds"] * 2 + ["undecided"] * 4
+    written, fitted, *others = pd.read_csv(TABLES / "E3_tests.csv")["n"]
+    assert f"Tested were {written} (as written) and {fitted} (fitted) data sets with" in TEXT
+    assert others == [31, 31, 26, 26]
+    assert "31 and 31 with DGHA at τ = 5, and 26 for claim 8" in TEXT
+
+
+def test_every_planned_run_counts():
+    losses = pd.read_csv(TABLES / "E3_losses.csv")
+    configs = configs_of(EXPERIMENT)
+    n_splits = {
+        problem.label: problem.rule.n_splits for config in configs for problem in config.problems
+    }
+    n_repeats = {spec.cell.problem: 0 for config in configs for spec in expanded(config)}
+    for config in configs:
+        for spec in expanded(config):
+            n_repeats[spec.cell.problem] = max(n_repeats[spec.cell.problem], spec.repeat + 1)
+    assert len(losses) == 6 * 32
+    for loss in losses.to_dict("records"):
+        name = loss["data_set"]
+        assert loss["n"] == min(n_splits[name], n_repeats[name]), name
 
 
 @pytest.mark.slow

@@ -15,9 +15,11 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
 EXPERIMENT = ROOT / "results" / "experiment2" / "tables"
 TESTS = pd.read_csv(EXPERIMENT / "E2_tests.csv").set_index("row")
+THIRD_TABLES = ROOT / "results" / "experiment3" / "tables"
+THIRD = pd.read_csv(THIRD_TABLES / "E3_tests.csv").set_index("row")
+MARGINS = pd.read_csv(THIRD_TABLES / "E3_margins.csv")
 LOSSES = pd.read_csv(EXPERIMENT / "E2_losses.csv")
 CUT = LOSSES[~LOSSES["is_apart"]]
-NUMBER = r"([+−]?[\d.]+)"
 RIVALS = ("GA", "Pruning", "FLGP", "RFENN", "RFESVM")
 PSEUDO_PCA = [
     f"{name} ({reading})" for name in ("NE-pPCA", "DGHA") for reading in ("as written", "fitted")
@@ -36,16 +38,64 @@ def test_the_page_is_short_and_pools_no_comparisons():
     assert "onfirmed" not in PAGE
 
 
-def test_typical_losses_are_those_of_the_experiment():
-    lines = re.findall(
-        rf"- (\S.* − .*): {NUMBER} \({NUMBER} to {NUMBER}\), (\d+) sets, p = (\S+), (.*)\.", PAGE
+def said_of(tests: pd.DataFrame) -> dict[str, str]:
+    """Return by comparison the numbers and the verdict as the page prints them."""
+    said = dict[str, str]()
+    for name, row in tests.iterrows():
+        typical, low, high = (printed(row[each], SIGNED) for each in ("typical", "low", "high"))
+        numbers = f"{typical} [{low}, {high}], {row['n']} sets, p = {row['p_holm']:.2g}"
+        said[str(name)] = f"{numbers}, {row['verdict']}"
+    return said
+
+
+def sentence(first: str, second: str, said: dict[str, str]) -> str:
+    """Return the sentence on both readings of the second method, {} in the name of the first."""
+    short = first.removesuffix(" as {}").format(second)
+    results = []
+    for reading in ("as written", "fitted"):
+        name = f"{second} ({reading})"
+        results.append(f"{reading} {said[f'{first.format(name)} − {name}']}")
+    return f"{short} − {second}: {'; '.join(results)}."
+
+
+def test_typical_losses_are_those_of_the_experiments():
+    said = said_of(TESTS)
+    for method in ("NE-pPCA", "DGHA"):
+        written, fitted = (
+            said[f"{method} ({reading}) − all features"] for reading in ("as written", "fitted")
+        )
+        assert f"- {method} − all features: as written {written}; fitted {fitted}." in PAGE
+        for first in ("PCA", "PCA, as many as {}"):
+            assert f"- {sentence(first, method, said)}" in PAGE
+    for method in ("CCIPCA", "FSM"):
+        assert f"- {method} − DGHA: fitted {said[f'{method} − DGHA (fitted)']}." in PAGE
+
+
+def test_losses_with_as_many_components_have_the_tests_at_a_margin_of_0():
+    said = said_of(THIRD)
+    at_0 = MARGINS[MARGINS["variant"] == "0 points"].set_index("row")
+    assert [*at_0.index] == [*said]
+    for name, row in at_0.iterrows():
+        said[name] += f", at 0 p = {row['p_holm']:.2g}, {row['verdict']}"
+    for method in ("NE-pPCA", "DGHA"):
+        assert f"- τ = 5: {sentence('PCA, as many as {}', method, said)}" in PAGE
+    dgha = "DGHA (fitted) at τ = 15"
+    for method in ("CCIPCA", "FSM"):
+        own = said[f"{method}, as many as {dgha} − {dgha}"]
+        assert f"- {method}, as many − DGHA at τ = 15: fitted {own}." in PAGE
+    assert (at_0["verdict"] == "does not hold").sum() == 0
+    better = [name.partition(" − ")[2] for name in at_0.index[at_0["verdict"] == "holds"]]
+    n_pca = at_0.index.str.startswith("PCA").sum()
+    assert (THIRD["verdict"] == "holds").all()
+    assert answer(7).endswith(
+        f"At τ = 5, with as many components, {n_pca} of {n_pca} comparisons against, none for; at 0 points, exact PCA"
+        f" is better than {join_words(better)}, worse than none."
     )
-    known = [line for line in lines if line[0] in TESTS.index]
-    assert len(known) == 4 + 8 + 2
-    for name, *numbers in known:
-        row = TESTS.loc[name]
-        texts = [printed(row[each], SIGNED) for each in ("typical", "low", "high")]
-        assert numbers == [*texts, str(row["n"]), f"{row['p_holm']:.2g}", row["verdict"]], name
+    n_one_pass = len(THIRD) - n_pca
+    assert (
+        f"with as many components as DGHA keeps, {n_one_pass} of {n_one_pass} comparisons for, none against;"
+        in answer(8)
+    )
 
 
 def test_data_sets_beyond_a_point_are_those_of_t_tests_with_holms_correction():
