@@ -25,7 +25,7 @@ from pppca_bench.pages.snapshot import Snapshot
 from pppca_bench.references.layout import RankingSpec
 from pppca_bench.verdicts.numbers import cells_of, has_runs, incomplete_cells, trimmed
 from pppca_bench.verdicts.ranking import Ranking
-from pppca_bench.verdicts.recorded import changes, read_recorded
+from pppca_bench.verdicts.recorded import RESEEDED, changes, read_recorded
 from pppca_bench.verdicts.shares import ALL, OURS_PROGRAM, RIGHT
 
 
@@ -125,10 +125,6 @@ def _gaps(numbers: pd.DataFrame) -> Iterator[str]:
 
 def _rows(cells: pd.DataFrame) -> str:
     return ", ".join(dict.fromkeys(cells.index.get_level_values("row")))
-
-
-RESEEDED = "reseed.csv.xz"
-"""File of recorded repeats with another seed, which `make reseed` writes."""
 
 
 def headline(snapshot: Snapshot, answers: Answers) -> list[str]:

@@ -15,13 +15,16 @@ from pppca_bench.paper.texts import rendered
 from pppca_bench.references.reference import Reference
 from pppca_bench.runs import grouped
 from pppca_bench.verdicts.judge import margin_ends
+from pppca_bench.verdicts.numbers import parts_of
+from pppca_bench.verdicts.recorded import RESEEDED, changes, read_recorded
 from pppca_bench.verdicts.shares import ALL, OURS_PROGRAM, RIGHT
 
-PartCounts = Mapping[str, Mapping[str, Any]]
+PartCounts = Mapping[str, dict[str, Any]]
 """Counts of the verdicts by part of a reference: ``n`` numbers, of which ``ours`` are reproduced.
 
 With a simulated right program: its mean ``right``, the ends ``low`` and ``high`` of its 95 % interval, and
-``as_often``, a comparison of ours with the interval in words.
+``as_often``, a comparison of ours with the interval in words. With repeats of another seed: ``reseeded`` numbers, of
+which the verdicts on ``changed`` are others.
 """
 
 
@@ -44,7 +47,22 @@ def counts_of_parts(snapshot: Snapshot) -> dict[str, tuple[Reference, PartCounts
                 part |= {"right": share["reproduced"], "low": low, "high": high}
                 part["as_often"] = _as_often(share["ours"], low, high)
         counts[reference.name] = reference, parts
+    _add_changes(counts, snapshot)
     return counts
+
+
+def _add_changes(counts: Mapping[str, tuple[Reference, PartCounts]], snapshot: Snapshot) -> None:
+    """Add how many verdicts change with another seed, where the folder of the results has its repeats."""
+    path = snapshot.folder / RESEEDED
+    if not path.is_file():
+        return
+    found = changes(snapshot.numbers, snapshot.runs, read_recorded(path))
+    found = found[found["obstacle"] == ""]
+    for reference, counted in counts.values():
+        of_source = found[found["source"] == reference.title]
+        for name, own in parts_of(of_source, reference.parts).items():
+            n_changed = int((own["direction"] != "unchanged").sum())
+            counted[name] |= {"reseeded": len(own), "changed": n_changed}
 
 
 def _as_often(n: float, low: float, high: float) -> str:

@@ -77,6 +77,10 @@ def _digest(parts: Sequence[object]) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
+RESEEDED = "reseed.csv.xz"
+"""File of recorded repeats with another seed, which `make reseed` writes."""
+
+
 def first_repeats(recorded: pd.DataFrame, n_repeats: int | None) -> pd.DataFrame:
     """Return the first repeats, all of them for None."""
     return recorded if n_repeats is None else recorded[recorded["repeat"] < n_repeats]
