@@ -320,7 +320,9 @@ def _place_grids(drawing: Drawing, panels: Sequence[Panel]) -> list[Axes]:
         bands[-1] += [index] * n_columns
     n_columns = max(map(len, bands))
     n_rows = panels[0].data["data_set"].nunique()
-    drawing.set_size_inches(1.2 + 0.3 * n_columns, len(bands) * (1.6 + 0.17 * n_rows))
+    # Titles and names of columns need room beside few columns and above few rows.
+    width, height = max(1.2 + 0.3 * n_columns, 3.6), 1.6 + max(0.17 * n_rows, 2.2)
+    drawing.set_size_inches(width, len(bands) * height)
     mosaic: list[Any] = [band + [-1] * (n_columns - len(band)) for band in bands]
     axes = drawing.subplot_mosaic(mosaic, empty_sentinel=-1)
     for index, ax in axes.items():
