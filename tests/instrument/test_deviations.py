@@ -64,6 +64,7 @@ def test_equal_runs_have_no_verdict():
     assert deviation(np.full(30, 2.0), 0.5)["sd_verdict"] == "cannot tell"
 
 
+@pytest.mark.slow
 def test_the_interval_covers_the_ratio_of_long_tails_as_often_as_it_says():
     rng, covered = np.random.default_rng(11), 0
     for _ in range(200):

@@ -167,6 +167,7 @@ def test_nothing_is_added_to_a_database_with_a_run_without_a_cell(without_a_cell
     assert without_a_cell.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_damaged_database_never_ends_in_a_traceback(folder):
     path, chance = folder / RESULTS / "results.sqlite", random.Random(1)
     intact = path.read_bytes()

@@ -216,6 +216,7 @@ def test_without_runs_there_is_no_conclusion():
     assert not experiment_figure(EXPERIMENT, data_set_losses(EXPERIMENT, results_of([]), {})).panels
 
 
+@pytest.mark.slow
 def test_the_rendered_signed_rank_tests_are_scipys_with_holms_correction():
     losses, tests = (rendered(name) for name in ("losses", "tests"))
     cut = losses[losses["features_percent"] < EXPERIMENT.most_features]

@@ -26,6 +26,7 @@ def differing(expected: dict, got: dict) -> list[str]:
     return sorted(name for name in expected | got if expected.get(name) != got.get(name))
 
 
+@pytest.mark.slow
 def test_every_output_is_as_pinned(pinned, tmp_path):
     if installed_versions(LIBRARIES) != pinned_versions(LIBRARIES):
         pytest.skip("the last digits and the lines of figures are those of the pinned libraries")
