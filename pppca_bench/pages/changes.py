@@ -87,9 +87,9 @@ def render_changes(changes: pd.DataFrame, form: str, references: Iterable[Refere
 
 
 def seeds_document(changes: pd.DataFrame, references: Iterable[Reference]) -> Document:
-    """Return the totals of the verdicts with our seed, and with that of recorded repeats, by source and part."""
+    """Return the totals of the verdicts with our seed, and with another, of `Snapshot.reseeded`, by source and part."""
     rows = []
-    for record in _totals(changes[changes["obstacle"] == ""], references):
+    for record in _totals(changes, references):
         row = [record[name] for name in ("source", "n", *_OF_SEEDS)]
         rows.append([*map(str, row), str(record["fell"] + record["rose"])])
     headers = [

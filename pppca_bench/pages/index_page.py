@@ -25,7 +25,6 @@ from pppca_bench.pages.snapshot import Snapshot
 from pppca_bench.references.layout import RankingSpec
 from pppca_bench.verdicts.numbers import cells_of, has_runs, incomplete_cells, trimmed
 from pppca_bench.verdicts.ranking import Ranking
-from pppca_bench.verdicts.recorded import RESEEDED, changes, read_recorded
 from pppca_bench.verdicts.shares import ALL, OURS_PROGRAM, RIGHT
 
 
@@ -160,7 +159,7 @@ def sources_document(snapshot: Snapshot) -> Document:
 def programs_text(snapshot: Snapshot) -> str:
     """Return the tables of the numbers that right and wrong programs reproduce, by part and by table, in Markdown.
 
-    Where the folder of the results has repeats with another seed, `RESEEDED`, a last table has their verdicts.
+    Where the folder of the results has repeats with another seed, a last table has their verdicts.
     """
     documents = [sources_document(snapshot)]
     shares = snapshot.shares()
@@ -168,10 +167,8 @@ def programs_text(snapshot: Snapshot) -> str:
         document = tables_document(of_source)
         if len(document.rows) > 1:  # else it repeats the row of the source
             documents.append(document)
-    path = snapshot.folder / RESEEDED
-    if path.is_file():
-        found = changes(snapshot.numbers, snapshot.runs, read_recorded(path))
-        documents.append(seeds_document(found, snapshot.references))
+    if len(snapshot.reseeded):
+        documents.append(seeds_document(snapshot.reseeded, snapshot.references))
     texts = [text_table(each.headers, each.rows, "markdown") for each in documents]
     return "\n\n".join(texts)
 

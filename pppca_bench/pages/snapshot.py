@@ -28,6 +28,7 @@ from pppca_bench.verdicts.deviations import judge_deviations
 from pppca_bench.verdicts.numbers import has_runs, published_numbers, results_of, trimmed
 from pppca_bench.verdicts.own_tables import OwnTables
 from pppca_bench.verdicts.ranking import Ranking, rankings_of
+from pppca_bench.verdicts.recorded import RESEEDED, changes, read_recorded
 from pppca_bench.verdicts.shares import (
     SHARES,
     Programs,
@@ -234,6 +235,15 @@ class Snapshot:
         numbers = self._some(*sorted(others.union(tables)))
         programs = simulate(numbers, self.references, self.runs, tables)
         return shares_of_tables(numbers, programs, tables)
+
+    @cached_property
+    def reseeded(self) -> pd.DataFrame:
+        """Numbers with their verdicts with another seed, see `recorded.changes`: none without `RESEEDED`."""
+        path = self.folder / RESEEDED
+        if not path.is_file():
+            return self.numbers[:0]
+        found = changes(self.numbers, self.runs, read_recorded(path))
+        return found[found["obstacle"] == ""]
 
     @cached_property
     def _programs(self) -> Programs:

@@ -16,7 +16,6 @@ from pppca_bench.references.reference import Reference
 from pppca_bench.runs import grouped
 from pppca_bench.verdicts.judge import margin_ends
 from pppca_bench.verdicts.numbers import parts_of
-from pppca_bench.verdicts.recorded import RESEEDED, changes, read_recorded
 from pppca_bench.verdicts.shares import ALL, OURS_PROGRAM, RIGHT
 
 PartCounts = Mapping[str, dict[str, Any]]
@@ -53,13 +52,10 @@ def counts_of_parts(snapshot: Snapshot) -> dict[str, tuple[Reference, PartCounts
 
 def _add_changes(counts: Mapping[str, tuple[Reference, PartCounts]], snapshot: Snapshot) -> None:
     """Add how many verdicts change with another seed, where the folder of the results has its repeats."""
-    path = snapshot.folder / RESEEDED
-    if not path.is_file():
+    if snapshot.reseeded.empty:
         return
-    found = changes(snapshot.numbers, snapshot.runs, read_recorded(path))
-    found = found[found["obstacle"] == ""]
     for reference, counted in counts.values():
-        of_source = found[found["source"] == reference.title]
+        of_source = snapshot.reseeded[snapshot.reseeded["source"] == reference.title]
         for name, own in parts_of(of_source, reference.parts).items():
             n_changed = int((own["direction"] != "unchanged").sum())
             counted[name] |= {"reseeded": len(own), "changed": n_changed}
