@@ -317,10 +317,13 @@ def _note_on_cells(cells: Iterable[CellNumbers]) -> list[str]:
 
 
 def _notes_on_repeats(about: pd.DataFrame) -> Iterator[str]:
-    counts = set(about.loc[(about["n_planned"] > 0) & (about["repeats"] > 0), "repeats"])
+    run = about[(about["n_planned"] > 0) & (about["repeats"] > 0)]
+    counts = set(run["repeats"])
     if not counts:
         return
-    yield f"Means over {count_in_words(counts)}." if max(counts) > 1 else "A single repeat."
+    statistics = {getattr(selection, "statistic", "mean") for selection in run["selection"]}
+    noun = "Medians" if statistics == {"median"} else "Means"
+    yield f"{noun} over {count_in_words(counts)}." if max(counts) > 1 else "A single repeat."
     late = incomplete_cells(about)
     if len(late):
         n_missing = int((late["n_planned"] - late["repeats"]).sum())

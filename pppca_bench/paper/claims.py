@@ -325,6 +325,10 @@ def fitness_operations_percent(n_samples: int, n_features: int, n_nodes: int) ->
     return 100.0 * fitness / (fitness + breeding)
 
 
+FIT_TIMES = ("T4b", "T6b")
+"""Tables of the ratios of the fit times of GHA and DGHA."""
+
+
 def _speed(evidence: Evidence) -> Numbers:
     """Compare operation counts, then errors with part of the data and without removal."""
     speeds, by_part, by_removal = list[Numbers](), list[LossComparison](), list[LossComparison]()
@@ -351,6 +355,7 @@ def _speed(evidence: Evidence) -> Numbers:
         "texts": texts_of([*by_part, *by_removal]),
         "tally_part": tally(by_part),
         "tally_removal": tally(by_removal),
+        "times": evidence.numbers.loc[evidence.numbers["table"].isin(FIT_TIMES), "mean"].dropna(),
     }
 
 

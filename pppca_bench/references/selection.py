@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from statistics import fmean, median
 from typing import Annotated, Any, Literal, NamedTuple
@@ -107,7 +107,7 @@ class CellKeys(Section):
 
     ``runs`` are the problem, method and settings of the runs, and ``over`` lists of further settings, all combinations
     of which are members of a `Formula`. ``ratio_to`` or ``difference_from`` are settings that a member's baseline has
-    in place of the member's own.
+    in place of the member's own. Settings of ``runs``, ``ratio_to`` and ``difference_from`` add up.
     """
 
     runs: Settings = Field(default_factory=dict)
@@ -122,7 +122,11 @@ class CellKeys(Section):
 
 def asked(levels: Sequence[CellKeys]) -> dict[str, Any]:
     """Return the problem, method and settings of the runs of a cell, given its keys at each level."""
-    return {name: value for level in levels for name, value in level.runs.items()}
+    return _together(level.runs for level in levels)
+
+
+def _together(levels: Iterable[Settings]) -> dict[str, Any]:
+    return {name: value for settings in levels for name, value in settings.items()}
 
 
 def select(levels: Sequence[CellKeys], place: str) -> Selector | Formula | None:
@@ -130,6 +134,8 @@ def select(levels: Sequence[CellKeys], place: str) -> Selector | Formula | None:
     runs, keys = asked(levels), dict[str, Any]()
     for level in levels:
         keys |= {name: value for name, value in level if name in _FORMULA and value is not None}
+    for name in _PAIRS.keys() & keys.keys():
+        keys[name] = _together(getattr(level, name) or {} for level in levels)
     known = runs | keys.get("over", {})
     if "method" not in known and not keys:
         return None
@@ -151,7 +157,7 @@ def select(levels: Sequence[CellKeys], place: str) -> Selector | Formula | None:
             raise broken_rule(f"expected {rule} for {place}, got {', '.join(keys)}")
     over = keys.pop("over", {})
     members = [runs | dict(zip(over, values, strict=True)) for values in product(*over.values())]
-    for name, pair in {"ratio_to": "ratio", "difference_from": "difference"}.items():
+    for name, pair in _PAIRS.items():
         if (other := keys.pop(name, None)) is not None:
             baselines = tuple(selector_of(member | other) for member in members)
             keys |= {"pair": pair, "baselines": baselines}
@@ -159,5 +165,7 @@ def select(levels: Sequence[CellKeys], place: str) -> Selector | Formula | None:
         keys["statistic"] = "best"
     return Formula(tuple(map(selector_of, members)), **keys)
 
+
+_PAIRS = {"ratio_to": "ratio", "difference_from": "difference"}
 
 _FORMULA = CellKeys.model_fields.keys() - {"runs"}

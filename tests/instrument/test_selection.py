@@ -13,7 +13,7 @@ from scipy.stats import norm
 from stored_runs import cell_of, results_of, run_of
 
 from pppca_bench.references.reference import read_reference
-from pppca_bench.references.selection import Formula
+from pppca_bench.references.selection import CellKeys, Formula, select
 from pppca_bench.results.statistics import summarise
 from pppca_bench.runs import Selector, StoredRun
 from pppca_bench.verdicts.numbers import OURS, cells_of, has_runs, published_numbers
@@ -81,6 +81,15 @@ def filled(folder: Path, runs: list[StoredRun], printed: float, column: dict) ->
     numbers = f"table,row,column,quantity,value,sd\nA1,errors,all,{ERROR},{printed:.2f},"
     reference = read_reference(written(folder, document, numbers))
     return published_numbers([reference], results_of(runs), {})
+
+
+def test_the_settings_of_a_baseline_add_up_over_the_levels():
+    table = CellKeys(runs={"problem": "iris", "method": "dgha"}, ratio_to={"method": "gha"})
+    row, column = CellKeys(ratio_to={"tau": 5}), CellKeys(ratio_to={"tau": 10, "rate": 1.0})
+    found = select([table, row, column], "the cell")
+    assert isinstance(found, Formula)
+    settings = (("rate", 1.0), ("tau", 10))
+    assert found.baselines == (Selector("iris", "gha", settings),)
 
 
 def runs_of(problem: str, method: str, mean: float, n: int = 40) -> list[StoredRun]:

@@ -65,9 +65,9 @@ def configs_of(cell: Cell) -> list[str]:
 
 
 def selectors_of(layout: Layout) -> list[Selector]:
-    """Return what the cells of a table ask for."""
+    """Return the settings that the cells of a table ask for; formulas of several settings have no runs here."""
     found = [layout.selector(row, column) for row in layout.rows for column in layout.columns]
-    return list(dict.fromkeys(filter(None, found)))
+    return list(dict.fromkeys(one for one in found if isinstance(one, Selector)))
 
 
 def plans_of(runs: Iterable[StoredRun]) -> dict[str, list[StoredRun]]:
@@ -125,7 +125,8 @@ def full_runs(n_repeats: int) -> list[StoredRun]:
     centres: dict[Cell, dict[str, float]] = {}
     for layout in layouts():
         for row, column in product(layout.rows, layout.columns):
-            if selector := layout.selector(row, column):
+            selector = layout.selector(row, column)
+            if isinstance(selector, Selector):
                 centre = centres.setdefault(selected_cell(selector), {})
                 for quantity in layout.quantities(row, column):
                     if number := published(layout.id, row.key, column.key, quantity):

@@ -198,6 +198,14 @@ def test_speedups_are_met_within_a_factor():
     )
 
 
+def test_the_ratios_of_fit_times_in_the_findings_are_those_of_their_tables():
+    both = pd.concat([pd.read_csv(TABLES / f"{table}.csv") for table in ("T4b", "T6b")])
+    assert len(both) == 32
+    text = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
+    ends = f"{both['mean'].min():.1f} to {both['mean'].max():.1f}"
+    assert f"its fit times, as medians, are {ends} times DGHA's;" in text
+
+
 def test_the_reports_numbers_are_the_sums_over_its_tables():
     shares = pd.read_csv(TABLES / "verdict_shares.csv")
     own = shares[shares["row"].str.match("P\\d") & (shares["program"] == "ours")]
