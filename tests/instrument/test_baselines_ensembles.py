@@ -13,11 +13,10 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from pppca_bench.classifiers import RpropMLPClassifier
-from pppca_bench.classifiers.ensembles import (
+from pppca_bench.classifiers.bagging import BaggingClassifier, PartitionClassifier
+from pppca_bench.classifiers.boosting import (
     AdaBoostClassifier,
     AdaBoostRegressor,
-    BaggingClassifier,
-    PartitionClassifier,
     SamplingAdaBoostClassifier,
     ThreePartBoostingClassifier,
 )

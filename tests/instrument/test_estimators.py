@@ -14,11 +14,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pppca_bench import classifiers
 from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier, RpropMLPRegressor
-from pppca_bench.classifiers.ensembles import (
+from pppca_bench.classifiers.bagging import BaggingClassifier, PartitionClassifier
+from pppca_bench.classifiers.boosting import (
     AdaBoostClassifier,
     AdaBoostRegressor,
-    BaggingClassifier,
-    PartitionClassifier,
     SamplingAdaBoostClassifier,
     ThreePartBoostingClassifier,
 )

@@ -1,172 +1,24 @@
-"""Ensembles: bagging, disjoint partitions, boosting in three parts, AdaBoost of classifiers and of regressors."""
+"""Boosting: three classifiers on three parts of the data, AdaBoost of classifiers and of regressors."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from pppca_bench.base.parameters import Count, Share, check_parameters
+from pppca_bench.base.parameters import Count, Share
 from pppca_bench.base.samples import validated_samples
-from pppca_bench.classifiers import RpropMLPClassifier, RpropMLPRegressor
-from pppca_bench.classifiers.mlp import MLP, LargestOutputMixin, TargetsMixin, fit_each
-from pppca_bench.classifiers.training_data import Split, SplitEstimator, one_hot, uses_validation
-from pppca_bench.compiled.arrays import Floats, Indices
+from pppca_bench.classifiers import RpropMLPRegressor
+from pppca_bench.classifiers.ensemble import Ensemble, EnsembleClassifier
+from pppca_bench.classifiers.mlp import TargetsMixin, fit_each
+from pppca_bench.classifiers.training_data import Split
+from pppca_bench.compiled.arrays import Floats
 
 
-class _Ensemble(SplitEstimator):
-    """Base of ensembles of estimators that are trained on samples of the training data."""
-
-    _network: ClassVar[type[MLP]] = RpropMLPClassifier
-    """Class of the members by default."""
-
-    estimator: Any
-    estimators_: list[Any]
-
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        X_val: ArrayLike | None = None,
-        y_val: ArrayLike | None = None,
-        *,
-        classes: ArrayLike | None = None,
-        **given: ArrayLike,
-    ) -> Self:
-        """Learn from (X, y), with validation data for the members whose `fit` takes them.
-
-        Parameters
-        ----------
-        X, y, X_val, y_val, classes
-            As in `SplitEstimator.fit`; a third of X is held out only if the members learn from validation data.
-        **given
-            ``sample_weight``, array-like of shape (n_samples,), >= 0: the first weights of boosting; other members get
-            the weights of their samples.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `SplitEstimator.fit`; or sample weights are given, and members take none, or learn from validation data
-            and there are none; or an argument has another name.
-        """
-        check_parameters(self)
-        weights = self._checked_weights(X, X_val, **given)
-        split, rng = self._prepare((X, y, X_val, y_val), classes)
-        self._learn(split, rng, weights)
-        return self
-
-    def _checked_weights(
-        self, X: ArrayLike, X_val: ArrayLike | None, sample_weight: ArrayLike | None = None
-    ) -> Floats | None:
-        """Return the weights of the samples, or None."""
-        if sample_weight is None:
-            return None
-        if X_val is None and self._uses_validation:
-            raise ValueError(
-                f"sample_weight of {self}: expected X_val and y_val beside it, since the members learn from validation"
-                " data, got none"
-            )
-        weights: Floats = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        return weights
-
-    @abstractmethod
-    def _learn(self, split: Split, rng: np.random.Generator, weights: Floats | None = None) -> None:
-        """Train the members, with weights of the samples."""
-
-    @property
-    def _base(self) -> Any:
-        """The unfitted estimator that members are clones of."""
-        return self._network() if self.estimator is None else self.estimator
-
-    @property
-    def _uses_validation(self) -> bool:
-        return uses_validation(self._base)
-
-    @property
-    def n_epochs_(self) -> int:
-        """Sum over the networks; missing if members have no epochs."""
-        return sum(member.n_epochs_ for member in self.estimators_)
-
-    @property
-    def best_epoch_(self) -> int:
-        """Sum over the networks; missing if members have no epochs."""
-        return sum(member.best_epoch_ for member in self.estimators_)
-
-    def _make_members(self, n_members: int, rng: np.random.Generator) -> list[Any]:
-        """Return unfitted members; those with the parameter ``random_state`` have different seeds."""
-        base = self._base
-        seeds = rng.integers(2**31, size=n_members)
-        # Third-party classes without scikit-learn's `get_params` are copied.
-        members = [clone(base, safe=False) for _ in seeds]
-        if hasattr(base, "get_params") and "random_state" in base.get_params(deep=False):
-            for member, seed in zip(members, seeds, strict=True):
-                member.set_params(random_state=int(seed))
-        return members
-
-    def _fit_members(
-        self,
-        split: Split,
-        samples: Sequence[Indices] | Indices,
-        rng: np.random.Generator,
-        weights: Floats | None = None,
-    ) -> list[Any]:
-        """Train a member on each sequence of sample indices, with the weights of its samples."""
-        parts = [split._replace(X=split.X[rows], y=split.y[rows]) for rows in samples]
-        members = self._make_members(len(parts), rng)
-        classes = getattr(self, "classes_", None)
-        if weights is None:
-            return fit_each(members, parts, classes=classes)
-        if not has_fit_parameter(members[0], "sample_weight"):
-            raise ValueError(
-                f"sample_weight of {self}: expected members whose fit takes it, got {type(members[0]).__name__}"
-            )
-        for member, part, rows in zip(members, parts, samples, strict=True):
-            fit_each([member], [part], classes=classes, sample_weight=weights[rows])
-        return members
-
-    def _fit_drawn(
-        self, split: Split, weights: Floats, rng: np.random.Generator, share: float = 1.0
-    ) -> Any:
-        """Train a member on samples drawn with replacement, with probabilities equal to the weights."""
-        size = max(round(share * len(weights)), 1)
-        return self._fit_members(split, rng.choice(len(weights), size=(1, size), p=weights), rng)[0]
-
-
-class _EnsembleClassifier(LargestOutputMixin, _Ensemble):
-    """Base of ensembles of classifiers."""
-
-    @abstractmethod
-    def _combine(self, outputs: list[Floats]) -> Floats:
-        """Combine the outputs of the members into the support of each class, (n_samples, n_classes)."""
-
-    def _outputs(self, X: ArrayLike) -> Floats:
-        """Return the combined outputs; a member that is not a network outputs 1 for its predicted class, else 0."""
-        check_is_fitted(self)
-        inputs, members = validated_samples(self, X), self.estimators_
-        if isinstance(members[0], MLP | _Ensemble):
-            return self._combine([member._outputs(inputs) for member in members])
-        return self._combine([self._predicted(member, inputs) for member in members])
-
-    def _predicted(self, member: Any, X: Floats) -> Floats:
-        """Return 1 for the class that a member predicts, 0 for the others; raise ValueError for another label."""
-        labels = np.ravel(member.predict(X))
-        if (unknown := np.setdiff1d(labels, self.classes_)).size:
-            raise ValueError(
-                f"predict of {type(member).__name__}: expected members of classes, got {unknown.tolist()[0]!r}"
-            )
-        return one_hot(labels, self.classes_)
-
-
-def _count_votes(outputs: Sequence[Floats], weights: Iterable[float]) -> Floats:
+def count_votes(outputs: Sequence[Floats], weights: Iterable[float]) -> Floats:
     """Return the sum of the weights of the outputs whose largest entry is a class's, (n_samples, n_classes)."""
     support = np.zeros_like(outputs[0])
     for weight, output in zip(weights, outputs, strict=True):
@@ -174,108 +26,8 @@ def _count_votes(outputs: Sequence[Floats], weights: Iterable[float]) -> Floats:
     return support
 
 
-class _MeanClassifier(_EnsembleClassifier):
-    """Base of ensembles whose members have equal votes."""
-
-    vote: str
-
-    def _combine(self, outputs: list[Floats]) -> Floats:
-        if self.vote == "majority":
-            outputs = [np.eye(output.shape[1])[output.argmax(axis=1)] for output in outputs]
-        return np.mean(outputs, axis=0)
-
-
 @dataclass(eq=False, repr=False)
-class BaggingClassifier(_MeanClassifier):
-    """Average the outputs, or the votes, of classifiers trained on bootstrap samples (Breiman 1996).
-
-    ``sample_share=0.5, replace=False`` is the textbook's subagging: samples of half the size, drawn without
-    replacement.
-
-    Choice: outputs are averaged by default, as scikit-learn averages probabilities, since a few votes often tie.
-    scikit-learn's own ensemble passes no validation data to its members.
-
-    Parameters
-    ----------
-    estimator : classifier or None, default=None
-        The classifier that is cloned for each sample; its ``random_state`` is not used. It has scikit-learn's `fit` and
-        `predict`, and gets ``classes``, ``X_val`` and ``y_val`` if its `fit` names them. None: `RpropMLPClassifier()`.
-    n_estimators : int, default=10
-        Number of members, >= 1. Choice: scikit-learn's default; the textbook asks for at least 50.
-    vote : {"mean", "majority"}, default="mean"
-        Average the outputs, or count the predicted classes; with equal counts the first class wins. Members other than
-        networks vote.
-    sample_share : float, default=1.0
-        Size of a sample, at least a single example, as a share of the training data; in (0, 1].
-    replace : bool, default=True
-        Whether a sample may contain a training example more than once.
-    random_state : int, RandomState, Generator or None, default=None
-        Source of the samples, the members' seeds and the held-out share.
-
-    Attributes
-    ----------
-    estimators_ : list of the fitted members
-    n_epochs_, best_epoch_ : int
-        Sums over the networks; missing if members have no epochs.
-    """
-
-    estimator: Any = None
-    n_estimators: Count = 10
-    _: KW_ONLY
-    vote: Literal["mean", "majority"] = "mean"
-    sample_share: Share = 1.0
-    replace: bool = True
-    random_state: Any = None
-
-    def _learn(self, split: Split, rng: np.random.Generator, weights: Floats | None = None) -> None:
-        n_samples = len(split.X)
-        size = max(round(self.sample_share * n_samples), 1)
-        if self.replace:
-            samples = rng.integers(n_samples, size=(self.n_estimators, size))
-        else:
-            samples = np.array(
-                [rng.permutation(n_samples)[:size] for _ in range(self.n_estimators)]
-            )
-        self.estimators_ = self._fit_members(split, samples, rng, weights)
-
-
-@dataclass(eq=False, repr=False)
-class PartitionClassifier(_MeanClassifier):
-    """Average the outputs, or the votes, of classifiers trained on disjoint parts of the training data.
-
-    Lecture notes, "Ensemble Learning": with lots of data, randomly partition them and give different sets to different
-    classifiers, here without overlaps. The parts have equal sizes, or sizes that differ by 1.
-
-    Parameters
-    ----------
-    estimator : classifier or None, default=None
-    vote : {"mean", "majority"}, default="mean"
-        As in `BaggingClassifier`.
-    n_estimators : int, default=10
-        Number of parts and members, >= 1. Choice: as for bagging; with fewer examples, each is a part.
-    random_state : int, RandomState, Generator or None, default=None
-        Source of the partition, the members' seeds and the held-out share.
-
-    Attributes
-    ----------
-    estimators_, n_epochs_, best_epoch_
-        As in `BaggingClassifier`.
-    """
-
-    estimator: Any = None
-    n_estimators: Count = 10
-    _: KW_ONLY
-    vote: Literal["mean", "majority"] = "mean"
-    random_state: Any = None
-
-    def _learn(self, split: Split, rng: np.random.Generator, weights: Floats | None = None) -> None:
-        n_parts = min(self.n_estimators, len(split.X))
-        parts = np.array_split(rng.permutation(len(split.X)), n_parts)
-        self.estimators_ = self._fit_members(split, parts, rng, weights)
-
-
-@dataclass(eq=False, repr=False)
-class ThreePartBoostingClassifier(_EnsembleClassifier):
+class ThreePartBoostingClassifier(EnsembleClassifier):
     """Boost by three classifiers on three parts of the training data (Schapire 1990).
 
     Lecture notes, "Boosting": the first classifier learns from the first third; the second from the examples of the
@@ -320,10 +72,10 @@ class ThreePartBoostingClassifier(_EnsembleClassifier):
 
     def _combine(self, outputs: list[Floats]) -> Floats:
         # Two votes outweigh the other vote; of three different votes the third wins, of two the first.
-        return _count_votes(outputs, (4.0, 3.0, 5.0)[: len(outputs)])
+        return count_votes(outputs, (4.0, 3.0, 5.0)[: len(outputs)])
 
 
-class _AdaBoost(_Ensemble):
+class AdaBoost(Ensemble):
     """Base of AdaBoost: each member is trained with weights of the samples that earlier members made."""
 
     n_estimators: int
@@ -370,7 +122,7 @@ class _AdaBoost(_Ensemble):
 
 
 @dataclass(eq=False, repr=False)
-class AdaBoostClassifier(_AdaBoost, _EnsembleClassifier):
+class AdaBoostClassifier(AdaBoost, EnsembleClassifier):
     """Boost classifiers: each classifier gives more weight to samples that earlier classifiers misclassify.
 
     AdaBoost (Freund & Schapire 1996), for more than two classes SAMME (Zhu, Zou, Rosset & Hastie 2009): with K
@@ -420,7 +172,7 @@ class AdaBoostClassifier(_AdaBoost, _EnsembleClassifier):
         return self._fit_drawn(split, weights, rng)
 
     def _combine(self, outputs: list[Floats]) -> Floats:
-        return _count_votes(outputs, self.estimator_weights_)
+        return count_votes(outputs, self.estimator_weights_)
 
 
 @dataclass(eq=False, repr=False)
@@ -445,7 +197,7 @@ class SamplingAdaBoostClassifier(AdaBoostClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class AdaBoostRegressor(TargetsMixin, _AdaBoost):
+class AdaBoostRegressor(TargetsMixin, AdaBoost):
     """Boost regressors: each regressor learns more often from samples that earlier regressors approximate badly.
 
     AdaBoost.R for one or several outputs, in the form of Drucker (1997), which scikit-learn has for one output: each
