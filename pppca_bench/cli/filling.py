@@ -89,7 +89,7 @@ def _configs_of(reference: Reference) -> dict[str, Names]:
 
 def _cover(selectors: set[Selector], names: Sequence[str]) -> list[str]:
     """Return configs that fill what ``selectors`` select, at each step the config that fills the most."""
-    filled = dict[str, set[Selector]]()
+    filled: dict[str, set[Selector]] = {}
     for name in names:
         cells = cells_of(shipped_experiments()[name])
         filled[name] = {one for one in selectors if any(map(one.matches, cells))}
