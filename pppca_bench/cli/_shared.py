@@ -169,12 +169,16 @@ def read_snapshot(
 
     Raise StoreError if there are no results.
     """
+    from pppca_bench.cli.references import check_reference
     from pppca_bench.methods.third_party import extend_sys_path
     from pppca_bench.pages.snapshot import take_snapshot
     from pppca_bench.references.reference import installed_references, read_reference
 
     added = [read_reference(folder) for folder in dict.fromkeys(references)]
     extend_sys_path(references)
+    planned = store.planned_cells() if added else {}
+    for reference in added:
+        check_reference(reference, planned)
     snapshot = take_snapshot(
         store, installed_references(), configs, problems=problems, methods=methods, added=added
     )

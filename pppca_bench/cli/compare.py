@@ -66,6 +66,12 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Write the repeats of all compared numbers to RESULTS/recorded.csv.xz.",
 )
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Check each --reference without results: the runs that its configs plan fill its cells, each number has a"
+    " rule, and there are placebos.",
+)
 def compare(
     named: Names,
     results: Path,
@@ -78,6 +84,7 @@ def compare(
     repeats: int | None,
     tolerance: float,
     record: bool,
+    check: bool,
 ) -> None:
     """Compare the published numbers with our results.
 
@@ -91,7 +98,11 @@ def compare(
       pppca compare cancer1
       pppca compare --scores
       pppca compare --against elsewhere
+      pppca compare --reference my_paper --check
     """
+    if check:
+        _check(references)
+        return
     from pppca_bench.pages.changes import render_changes
     from pppca_bench.pages.comparison import render_comparison, render_scores, score_frame, tally
     from pppca_bench.verdicts import recorded
@@ -124,6 +135,19 @@ def compare(
             notify(f"Differs from {against}: {', '.join(location)} {reason}.")
         if differing:
             sys.exit(1)
+
+
+def _check(references: tuple[Path, ...]) -> None:
+    """Print a line for each reference that works with the runs that its configs plan; raise OwnDataError else."""
+    from pppca_bench.cli.references import check_alone
+    from pppca_bench.methods.third_party import extend_sys_path
+    from pppca_bench.references.reference import read_reference
+
+    if not references:
+        raise click.UsageError("--check needs references: name them with --reference.")
+    extend_sys_path(references)
+    for folder in references:
+        click.echo(check_alone(read_reference(folder)))
 
 
 def _compared(snapshot: Snapshot, tables: Names, results: Path) -> pd.DataFrame:

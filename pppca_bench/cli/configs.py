@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,36 +18,72 @@ if TYPE_CHECKING:
 
 
 @cli.command()
-@click.argument("folder", type=FOLDER, default="configs")
+@click.argument("folder", type=FOLDER, required=False)
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
-def init(folder: Path, force: bool) -> None:
+@click.option(
+    "--reference",
+    type=FOLDER,
+    help="Write a reference to this folder instead: published numbers, a config that runs them, comments.",
+)
+def init(folder: Path | None, force: bool, reference: Path | None) -> None:
     """Copy the shipped configs to FOLDER, by default ./configs, so that you can edit them; existing files are kept.
+
+    With --reference, write the files of a comparison with published numbers, to be changed to yours.
 
     Examples:
       pppca init
       pppca init my_configs
+      pppca init --reference my_paper
     """
     from pppca_bench.config.shipped import shipped_experiments, shipped_folder
 
+    if reference is not None:
+        if folder is not None:
+            raise click.UsageError("expected FOLDER or --reference, got both.")
+        _init_reference(reference, force=force)
+        return
+    folder = folder or Path("configs")
     if folder.resolve() == shipped_folder():
         raise ConfigError(
             f"{folder}: expected a folder to copy the shipped configs to, got theirs. Name another."
         )
+    texts = {path.name: path.read_text(encoding="utf-8") for path in shipped_experiments().values()}
+    _write_files(folder, texts, force=force)
+    click.echo(f"Next: `pppca run {folder / 'demo.yaml'}` (10 to 60 seconds).")
+    click.echo(
+        "Or copy a config, change its `name`, edit it and run it. Results go to ./pppca-results (--results)."
+    )
+
+
+def _init_reference(folder: Path, *, force: bool) -> None:
+    """Write a reference and a config, named as the folder, and print the commands that use them."""
+    from pppca_bench.config.shipped import TEMPLATE
+
+    name = re.sub(r"[^A-Za-z0-9_]+", "_", folder.resolve().name).strip("_") or "paper"
+    texts = {}
+    for path in sorted(TEMPLATE.iterdir()):
+        texts[path.name] = path.read_text(encoding="utf-8").replace("NAME", name)
+    _write_files(folder, texts, force=force)
+    given = shlex.quote(str(folder))
+    click.echo("Next, and after each change of the files:")
+    click.echo(f"  pppca compare --reference {given} --check")
+    click.echo(f"  pppca run {shlex.quote(str(folder / 'config.yaml'))}")
+    click.echo(f"  pppca compare --reference {given}")
+
+
+def _write_files(folder: Path, texts: Mapping[str, str], *, force: bool) -> None:
+    """Write files by name, keep existing files unless ``force``, and print how many."""
     folder.mkdir(parents=True, exist_ok=True)
     n_written, n_kept = 0, 0
-    for shipped in shipped_experiments().values():
+    for name, text in texts.items():
         try:
-            with (folder / shipped.name).open("w" if force else "x", encoding="utf-8") as file:
-                file.write(shipped.read_text(encoding="utf-8"))
+            with (folder / name).open("w" if force else "x", encoding="utf-8") as file:
+                file.write(text)
             n_written += 1
         except FileExistsError:
             n_kept += 1
     kept = f", {n_kept} existing files kept (--force overwrites them)" if n_kept else ""
     click.echo(f"{folder}: {n_written} files written{kept}.")
-    click.echo(f"Next: `pppca run {folder / 'demo.yaml'}` (10 to 60 seconds).")
-    click.echo(
-        "Or copy a config, change its `name`, edit it and run it. Results go to ./pppca-results (--results)."
-    )
 
 
 @cli.command()

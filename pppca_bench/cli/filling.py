@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pppca_bench.cli._shared import read_store
+from pppca_bench.cli.references import cells_of
 from pppca_bench.config.shipped import shipped_experiments
 from pppca_bench.errors import StoreError, check_known
 from pppca_bench.runs import Names
@@ -73,9 +74,7 @@ def configs_filling(identifier: str) -> list[str]:
         for ranking in reference.rankings:
             if ranking.id == identifier:
                 return [name for name in ranking.configs if name in shipped]
-        selectors = {
-            selector for shown, _, selector, _ in reference.selectors() if shown == identifier
-        }
+        selectors = {one.selector for one in reference.selectors() if one.shown == identifier}
         if selectors:
             configs = _configs_of(reference).get(identifier, reference.configs)
             return _cover(selectors, [name for name in configs if name in shipped])
@@ -84,25 +83,16 @@ def configs_filling(identifier: str) -> list[str]:
 
 def _configs_of(reference: Reference) -> dict[str, Names]:
     """Return the configs whose runs count in each table and figure of a reference."""
-    configs = {layout.id: layout.configs for layout in reference.layouts}
-    configs |= {figure.id: figure.configs for figure in reference.figures}
-    return {name: names or reference.configs for name, names in configs.items()}
+    configs = {layout.id: reference.configs_of(layout) for layout in reference.layouts}
+    return configs | {figure.id: reference.configs_of(figure) for figure in reference.figures}
 
 
 def _cover(selectors: set[Selector], names: Sequence[str]) -> list[str]:
     """Return configs that fill what ``selectors`` select, at each step the config that fills the most."""
-    from pppca_bench.experiments.request import read_request
-
-    files = [shipped_experiments()[name] for name in names]
-    plans = read_request(files, only_plan=True, changes=["repeats=1"]).plans
-    filled = {
-        name: {
-            selector
-            for selector in selectors
-            if any(selector.matches(spec.cell) for spec in plan.specs)
-        }
-        for name, plan in zip(names, plans, strict=True)
-    }
+    filled: dict[str, set[Selector]] = {}
+    for name in names:
+        cells = cells_of(shipped_experiments()[name])
+        filled[name] = {one for one in selectors if any(map(one.matches, cells))}
     chosen = list[str]()
     while best := max(filled, key=lambda name: len(filled[name]), default=""):
         if not (new := filled.pop(best)):

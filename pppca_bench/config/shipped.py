@@ -8,6 +8,9 @@ from pppca_bench.errors import ConfigError, nearest
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _ROOTS = (_PACKAGE, _PACKAGE.parent)
+TEMPLATE = _PACKAGE / "references" / "template"
+"""Folder with the files of a reference to start from, in which NAME stands for its name."""
+
 LOCAL = Path("configs")
 """Folder in the working directory; its configs take precedence over shipped configs of the same name."""
 

@@ -235,10 +235,10 @@ def _opened(spec: RunSpec, problems: OpenProblems) -> tuple[ProblemSource, Probl
 def _shared_properties(spec: RunSpec, problems: OpenProblems) -> Hashable:
     """Return the properties that the data of runs must share for their networks to train side by side."""
     source, problem = _opened(spec, problems)
-    if spec.cell.is_third_party:
-        return same_problem(spec)
     if source.is_own:  # several user-defined tables may not fit into memory
         return same_problem(spec), source.of_repeat(spec.repeat).split
+    if spec.cell.is_third_party:
+        return same_problem(spec)
     return problem.task, problem.X_train.shape, len(problem.X_validation), problem.n_outputs
 
 

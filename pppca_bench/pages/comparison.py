@@ -60,8 +60,8 @@ def compared_numbers(numbers: pd.DataFrame) -> pd.DataFrame:
 def render_comparison(numbers: pd.DataFrame, form: str, *, show_all: bool = True) -> str:
     """Render the published numbers as ``terminal``, ``markdown``, ``csv`` or ``json`` text; text counts the verdicts.
 
-    Without ``show_all``, sizes of data sets, numbers without runs and sources without any run are left out, and a last
-    line counts the numbers; CSV and JSON have all in any case.
+    Without ``show_all``, sizes of data sets, numbers without runs and sources without a planned run are left out, and a
+    last line counts the numbers; CSV and JSON have all in any case.
     """
     compared = compared_numbers(numbers)
     if form in RECORDS:
@@ -70,8 +70,9 @@ def render_comparison(numbers: pd.DataFrame, form: str, *, show_all: bool = True
     if show_all:
         return f"{_comparison_grid(compared, form)}\n\n{tally(numbers)}"
     shown = compared[(compared["n"] > 0) & ~compared["quantity"].isin(SIZES)]
-    of_sources = numbers[numbers["source"].isin(shown["source"])]
-    counts = tally(of_sources if len(of_sources) else numbers)
+    planned = numbers[(numbers["n_planned"] > 0) | (numbers["listed"].map(len) > 0)]
+    of_sources = numbers[numbers["source"].isin(planned["source"])]
+    counts = tally(of_sources) or "No run of these results fills a published number."
     grid = _comparison_grid(shown, form) + "\n\n" if len(shown) else ""
     return (
         f"{grid}{counts}\n"

@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from pppca_bench.errors import OwnDataError, PppcaError
@@ -35,13 +36,22 @@ def from_module(reference: Reference, function: str, *arguments: object) -> Any:
         The module cannot be imported, or the function fails or returns another type.
     """
 
-    def value() -> Any:
+    module = module_of(reference)
+    implementation = getattr(module, function, None)
+    if implementation is None:
+        return None
+    return attempted(reference, lambda: checked(implementation(*arguments), RETURNED[function]))
+
+
+def module_of(reference: Reference) -> ModuleType | None:
+    """Return the module of a reference, or None without one; raise OwnDataError if it cannot be imported."""
+
+    def imported() -> ModuleType:
         module = import_module(reference.module)
         check_not_shadowed(reference.module, reference.folder)
-        implementation = getattr(module, function, None)
-        return implementation and checked(implementation(*arguments), RETURNED[function])
+        return module
 
-    return attempted(reference, value) if reference.module else None
+    return attempted(reference, imported) if reference.module else None
 
 
 def checked(value: Any, kind: Any) -> Any:

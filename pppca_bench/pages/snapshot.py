@@ -10,7 +10,6 @@ from typing import Any
 import pandas as pd
 
 from pppca_bench.errors import OwnDataError, check_known
-from pppca_bench.methods.lookup import method_names
 from pppca_bench.pages.document import Document
 from pppca_bench.pages.figure_data import Figure, build_figures
 from pppca_bench.pages.findings import Answers, joined
@@ -19,7 +18,8 @@ from pppca_bench.pages.plug_in import attempted, checked, from_module
 from pppca_bench.pages.recommendation import choices_document
 from pppca_bench.pages.share_texts import share_paragraphs, shares_document
 from pppca_bench.references.layout import Layout, RankingSpec
-from pppca_bench.references.reference import Reference, check_selectors
+from pppca_bench.references.planned import check_quantities
+from pppca_bench.references.reference import Reference
 from pppca_bench.results.frames import Runs, problems_of, read_runs
 from pppca_bench.runs import Facts
 from pppca_bench.store import RESULTS
@@ -326,7 +326,7 @@ def take_snapshot(
     UnknownNameError
         The configs have no run of that problem or method.
     DataError
-        An added reference has the identifier of another table, a cell without runs, or a module that does not work.
+        An added reference has a quantity that its runs lack, or a module that does not work.
     """
     runs = read_runs(store, configs or None)
     check_known("problem", problems, problems_of(runs))
@@ -340,7 +340,8 @@ def take_snapshot(
         runs = runs.of_cells(kept)
     known = store.problems()
     facts = {name: known[name] for name in problems_of(runs) if name in known}
-    check_selectors(added, runs.cells, method_names(), runs.measured)
+    for reference in added:
+        check_quantities(reference, runs.cells, runs.measured)
     every = [*references, *added]
     names = [reference.name for reference in added]
     return Snapshot(runs, facts, every, added=names, folder=store.path.parent)

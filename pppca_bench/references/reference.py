@@ -5,16 +5,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from pppca_bench.errors import ConfigError, OwnDataError, nearest
-from pppca_bench.quantities import MEASURES, QUANTITIES, SIZES
+from pppca_bench.errors import ConfigError, OwnDataError
 from pppca_bench.references.layout import (
     CurveLayout,
     Identifier,
@@ -28,9 +27,9 @@ from pppca_bench.references.layout import (
 )
 from pppca_bench.references.numbers import Number, Published, VerdictRule, read_numbers
 from pppca_bench.references.selection import Text, Texts
-from pppca_bench.runs import Cell, Names, Scalar, Selector
+from pppca_bench.runs import Names, Scalar, Selector
 from pppca_bench.yaml_files.section import Section, broken_rule
-from pppca_bench.yaml_files.source import YamlSource, read_yaml
+from pppca_bench.yaml_files.source import Location, YamlSource, read_yaml
 
 REFERENCE_GROUP = "pppca_bench.references"
 """Group of the entry points of installed packages with references: each is a sequence of their folders."""
@@ -81,10 +80,22 @@ class _ReferenceFile(Section):
         return self
 
 
+class Asked(NamedTuple):
+    """Runs that a table's cell or a curve asks for: what shows them, where in the file, and which they are."""
+
+    shown: str  # identifier of the table or figure
+    text: str  # such as "table T1, iris, PCA"
+    levels: tuple[Location, ...]  # table, row, column and cell, or figure, panel and curve
+    configs: Names  # whose runs count; empty for all
+    selector: Selector
+    quantities: Names = ()
+
+
 class Reference(_ReferenceFile):
     """Published tables of a source."""
 
     folder: Path
+    source: YamlSource
     numbers: Published  # by cell and quantity
 
     @property
@@ -107,20 +118,35 @@ class Reference(_ReferenceFile):
         """Return the published numbers of a cell, by quantity."""
         return self.numbers.get((table, row, column), {})
 
-    def selectors(self) -> Iterator[tuple[str, str, Selector, Names]]:
-        """Yield table or figure, location, selector and quantities of all runs that they show."""
-        for layout in self.layouts:
+    def configs_of(self, shown: Layout | CurveLayout) -> Names:
+        """Return the configs whose runs count in a table or figure; empty for all of them."""
+        return shown.configs or self.configs
+
+    def selectors(self) -> Iterator[Asked]:
+        """Yield the selector of all runs that tables and figures show."""
+        for index, layout in enumerate(self.layouts):
+            table, configs = ("tables", index), self.configs_of(layout)
             for row, column in itertools.product(layout.rows, layout.columns):
                 selection = layout.selector(row, column)
-                location = f"table {layout.id}, {row.key}, {column.key}"
+                text = f"table {layout.id}, {row.key}, {column.key}"
                 quantities = (*layout.quantities(row, column), *layout.also)
+                row_place = (*table, "rows", layout.rows.index(row))
+                column_place = (*table, "columns", layout.columns.index(column))
+                cells = [
+                    (*table, "cells", number)
+                    for number, cell in enumerate(layout.cells)
+                    if (cell.row, cell.column) == (row.key, column.key)
+                ]
+                levels = (table, row_place, column_place, *cells)
                 for selector in selection.parts if selection else ():
-                    yield layout.id, location, selector, quantities
-        for figure in self.figures:
-            for title, curves in figure.panels.items():
-                for label, selector in curves.items():
-                    location = ", ".join(filter(None, (f"figure {figure.id}", title, label)))
-                    yield figure.id, location, selector, ()
+                    yield Asked(layout.id, text, levels, configs, selector, quantities)
+        for index, figure in enumerate(self.figures):
+            place, configs = ("figures", index), self.configs_of(figure)
+            for i, (title, curves) in enumerate(figure.panels.items()):
+                for j, (label, selector) in enumerate(curves.items()):
+                    text = ", ".join(filter(None, (f"figure {figure.id}", title, label)))
+                    levels = (place, (*place, "panels", i), (*place, "curves", j))
+                    yield Asked(figure.id, text, levels, configs, selector)
 
 
 @cache
@@ -151,7 +177,7 @@ def read_reference(folder: Path) -> Reference:
         raise OwnDataError(str(error)) from None
     numbers = read_numbers(folder / "numbers.csv", document.layouts)
     reference = Reference.model_construct(
-        folder=folder.resolve(), numbers=numbers, **dict(document)
+        folder=folder.resolve(), source=source, numbers=numbers, **dict(document)
     )
     _check_rules(reference, source)
     return reference
@@ -183,48 +209,3 @@ def _check_rules(reference: Reference, source: YamlSource) -> None:
                 f"{source.where(('verdicts', index))}: expected standard deviations of all numbers of the rule or of"
                 f" none, got none of {places[True]}, but of {places[False]}. Give such numbers a rule of their own."
             )
-
-
-def check_selectors(
-    added: Sequence[Reference],
-    cells: Mapping[int, Cell],
-    methods: Collection[str],
-    measured: Mapping[int, Collection[str]],
-) -> None:
-    """Check the cells and curves of user-defined references against the cells of the results.
-
-    Known methods are the given names, the methods of the results, and dotted paths; known settings and quantities of a
-    method are those of its runs on the same problem, and the quantities of the package. ``measured`` has the
-    quantities of the done runs of each cell, by its number. Raises OwnDataError if no run has the method, a setting or
-    a quantity of a cell.
-    """
-    known = {*methods, *(cell.method for cell in cells.values())}
-    for reference in added:
-        for _, location, selector, quantities in reference.selectors():
-            where, method = f"{reference.name}/reference.yaml: {location}", selector.method
-            if method not in known and ":" not in method:
-                raise OwnDataError(
-                    f"{where} names no run: expected a method that `pppca methods` prints, or module:Class, got"
-                    f" {method!r}{nearest(method, known)}."
-                )
-            matching = [
-                number
-                for number, cell in cells.items()
-                if (cell.problem, cell.method) == (selector.problem, method)
-            ]
-            settings = {name for number in matching for name in cells[number].settings}
-            for name, _ in selector.settings if matching else ():
-                if name not in settings:
-                    raise OwnDataError(
-                        f"{where} names no run: expected settings that runs of {method} on {selector.problem} have, got"
-                        f" {name!r}{nearest(name, settings)}. `pppca methods {method}` lists its parameters."
-                    )
-            done = set[str]().union(*(measured[number] for number in matching))
-            numbers = {*QUANTITIES, *MEASURES, *SIZES, *done}
-            for name in quantities:
-                hint = nearest(name, numbers)
-                if name not in numbers and (done or hint):
-                    hint = hint or f": they have {', '.join(sorted(done))}"
-                    raise OwnDataError(
-                        f"{where}: expected quantities that its runs measure, got {name!r}{hint}."
-                    )

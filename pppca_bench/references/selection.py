@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from itertools import product
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import chain, product
 from statistics import fmean, median
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -164,6 +164,24 @@ def select(levels: Sequence[CellKeys], place: str) -> Selector | Formula | None:
     if "best_of" in keys:
         keys["statistic"] = "best"
     return Formula(tuple(map(selector_of, members)), **keys)
+
+
+def in_place(
+    selection: Selector | Formula,
+    runs: dict[str, Any],
+    settings_of: Callable[[str, str], Collection[str]],
+) -> Selector | Formula:
+    """Return a selection of runs with other settings in place of its own, but for the baselines of a formula.
+
+    Of its own settings, those stay that runs of the other problem and method have, whose names ``settings_of`` returns.
+    """
+    if isinstance(selection, Formula):
+        replaced = (in_place(part, runs, settings_of).parts for part in selection.members)
+        return selection._replace(members=tuple(chain(*replaced)))
+    requested = {"problem": selection.problem, "method": selection.method, **runs}
+    known = settings_of(requested["problem"], requested["method"])
+    settings = {name: value for name, value in selection.settings if name in known}
+    return selector_of(settings | requested)
 
 
 _PAIRS = {"ratio_to": "ratio", "difference_from": "difference"}

@@ -196,6 +196,11 @@ class Runs:
         of_method = self._by_method.get((selector.problem, selector.method), [])
         return [number for number in of_method if selector.matches(self.cells[number])]
 
+    def settings_of(self, problem: str, method: str) -> set[str]:
+        """Return the names of the settings that any cell of a problem and method has."""
+        cells = self._by_method.get((problem, method), [])
+        return set[str]().union(*(self.cells[number].settings for number in cells))
+
     def of_problem(self, problem: str) -> list[int]:
         """Return the numbers of the cells of a problem."""
         return [number for number, cell in self.cells.items() if cell.problem == problem]

@@ -289,6 +289,17 @@ class Store(Database):
         """Return the text of each config that was ever planned, by name, sorted."""
         return dict(self.rows("SELECT name, text FROM configs ORDER BY name"))
 
+    def planned_cells(self) -> dict[str, list[Cell]]:
+        """Return the cells of the runs that each config asks for, by its name."""
+        query = "SELECT DISTINCT config, cell FROM plans JOIN runs USING (key)"
+        pairs = self.rows(query)
+        cells = self._cells({number for _, number in pairs})
+        planned = dict[str, list[Cell]]()
+        for config, number in pairs:
+            if number in cells:
+                planned.setdefault(config, []).append(cells[number])
+        return planned
+
     def read(
         self, configs: Sequence[str] | None = None
     ) -> tuple[pd.DataFrame, dict[int, Cell], dict[int, dict[str, Label]]]:

@@ -126,7 +126,7 @@ def fill_table(
 
     ``configs`` are the configs whose runs count; by default those that the table names, empty for all.
     """
-    configs = filling_configs(layout, reference) if configs is None else configs
+    configs = reference.configs_of(layout) if configs is None else configs
     counting = runs.of_configs(configs)
     for row, column in itertools.product(layout.rows, layout.columns):
         published = reference.published(layout.id, row.key, column.key)
@@ -151,11 +151,6 @@ def record_frame(numbers: pd.DataFrame) -> pd.DataFrame:
     """Return numbers with the columns of CSV and JSON; empty texts are None."""
     records = numbers[RECORD].reset_index(drop=True).astype(object)
     return records.where(records != "", None)
-
-
-def filling_configs(layout: Layout, reference: Reference) -> Names:
-    """Return the configs whose runs fill a table; empty for all of them."""
-    return layout.configs if reference.configs and layout.configs else reference.configs
 
 
 def _shown_quantities(layout: Layout, row: Line, column: Line) -> dict[str, str]:

@@ -32,7 +32,7 @@ from pppca_bench.runs import (
     written,
 )
 from pppca_bench.verdicts.judge import judge
-from pppca_bench.verdicts.numbers import NOT_RUN, Row, counts_of, filling_configs, frame_of
+from pppca_bench.verdicts.numbers import NOT_RUN, Row, counts_of, frame_of
 
 SCORED = "class_scores"
 """Identifier of the table of scores."""
@@ -130,7 +130,7 @@ class OwnTables:
         shown = {}
         for reference in self._references:
             for layout in reference.layouts:
-                runs = self._runs.of_configs(filling_configs(layout, reference))
+                runs = self._runs.of_configs(reference.configs_of(layout))
                 for row, column in itertools.product(layout.rows, layout.columns):
                     selector = layout.selector(row, column)
                     # a formula shows no run by itself

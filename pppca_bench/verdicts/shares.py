@@ -29,11 +29,10 @@ from numpy.typing import NDArray
 from pppca_bench.quantities import described, unitless
 from pppca_bench.references.layout import Placebo
 from pppca_bench.references.reference import Reference
-from pppca_bench.references.selection import Formula
+from pppca_bench.references.selection import in_place
 from pppca_bench.results.frames import Runs
 from pppca_bench.results.selection import only_cells, values_of
 from pppca_bench.results.statistics import measured, summaries_of
-from pppca_bench.runs import Selector
 from pppca_bench.verdicts.judge import judge, off_by_half_an_sd
 from pppca_bench.verdicts.numbers import (
     OURS,
@@ -215,7 +214,7 @@ def _values_of_placebos(
 
 def _of_other_runs(number: Any, placebo: Placebo, runs: Runs) -> FloatArray:
     """Return the values of the runs of a placebo in place of those of a printed number; empty without them."""
-    selection = _in_place(number.selection, placebo, runs)
+    selection = in_place(number.selection, placebo.runs, runs.settings_of)
     cells = only_cells(runs, selection)
     if not cells:
         return np.empty((0, 0))
@@ -239,22 +238,6 @@ def _of_other_numbers(
         if other in ours:
             values[place] = ours[other]
     return values
-
-
-def _in_place(selection: Selector | Formula, placebo: Placebo, runs: Runs) -> Selector | Formula:
-    """Return the selection of a placebo's runs in place of the runs of a cell, but for the baselines of a formula."""
-    if isinstance(selection, Formula):
-        members = list[Selector]()
-        for part in selection.members:
-            members += _in_place(part, placebo, runs).parts
-        return selection._replace(members=tuple(members))
-    requested = {"problem": selection.problem, "method": selection.method, **placebo.runs}
-    problem, method = str(requested.pop("problem")), str(requested.pop("method"))
-    known = set[str]()
-    for cell in runs.find(Selector(problem, method)):
-        known |= runs.cells[cell].settings.keys()
-    settings = {name: value for name, value in selection.settings if name in known} | requested
-    return Selector(problem, method, tuple(sorted(settings.items())))
 
 
 def shares_of_tables(

@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 from builders import csv_of, data_of
 from sklearn.datasets import load_digits, load_iris
+from sklearn.naive_bayes import GaussianNB
 
+import pppca_bench
 from pppca_bench.errors import DataError
 from pppca_bench.problems import (
     DataSet,
@@ -220,3 +222,19 @@ def test_imbalanced_classes_are_said_before_the_run(tmp_path, rare, is_imbalance
         "the classes are imbalanced (a 60 %, b 24 %, c 16 %): always 'a' has an error of 40 %. Read balanced accuracy"
         " and recall, and choose settings `by: balanced_accuracy` or macro_f1."
     ]
+
+
+def test_a_third_party_class_learns_from_the_split_of_each_repeat(tmp_path):
+    learner = "sklearn.naive_bayes:GaussianNB"
+    config = {"name": "splits", "splits": 3, "baselines": False, "seed": 1}
+    config["problems"] = [{"sklearn": "iris", "name": "flowers", "duplicates": "keep"}]
+    config["methods"] = [{"method": "all_features", "classifier": learner}]
+    runs = pppca_bench.run(config, results=tmp_path).runs.sort_values("repeat")
+    data = DataSet(OwnData("sklearn", "iris", rule=SplitRule(splits=3)))
+    problems = [data.problem(split) for split in range(3)]
+    errors = [
+        100 - 100 * GaussianNB().fit(one.X_train, one.y_train).score(one.X_train, one.y_train)
+        for one in problems
+    ]
+    assert runs["train_error_percent"].tolist() == pytest.approx(errors)
+    assert len(set(errors)) > 1

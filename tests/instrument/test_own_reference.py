@@ -33,6 +33,8 @@ def results(tmp_path_factory):
 def mine(tmp_path):
     """Copy the example's reference without its module, to be changed."""
     folder = Path(shutil.copytree(REFERENCE, tmp_path / "mine"))
+    for config in EXAMPLES.glob("printed_*.yaml"):
+        shutil.copy(config, folder)
     change(folder, "module: printed_accuracies", "")
     # Folders of references stay in sys.path, where a copy of the module would come first.
     (folder / "printed_accuracies.py").unlink()
@@ -105,10 +107,35 @@ def test_tables_and_comparisons_print_the_same_records(results):
         assert {**shown, "same_as": None} == {**one, "same_as": None}
 
 
-@pytest.mark.parametrize(("old", "new", "expected"), REFUSED["command"])
+@pytest.mark.parametrize(("old", "new", "expected"), REFUSED["results"])
 def test_an_invalid_reference_is_an_error_of_one_line(results, mine, old, new, expected):
     change(mine, old, new)
     assert expected in refused("compare", "--reference", mine, "--results", results)
+
+
+@pytest.mark.parametrize(("file", "old", "new", "expected"), REFUSED["mistakes"])
+def test_a_mistake_is_found_without_runs(tmp_path, file, old, new, expected):
+    folder = tmp_path / "paper"
+    printed("init", "--reference", folder)
+    changed = folder / file
+    text = changed.read_text(encoding="utf-8")
+    assert old in text
+    changed.write_text(text.replace(old, new, 1), encoding="utf-8")
+    said = refused("compare", "--reference", folder, "--check").replace(f"{folder}/", "")
+    pattern = ".*".join(map(re.escape, expected.split("…")))
+    assert re.fullmatch(f"Error: {pattern}\n", said), said
+
+
+def test_the_reference_that_init_writes_runs_at_once(tmp_path):
+    folder = tmp_path / "a paper"
+    said = printed("init", "--reference", folder)
+    checked = printed("compare", "--reference", folder, "--check")
+    assert checked.endswith("fill 3 cells. Numbers: 3 compared. Rules: 1. Placebos: 1.\n")
+    commands = [shlex.split(line)[1:] for line in said.splitlines() if line.startswith("  pppca")]
+    check, run, compare = commands
+    assert check == ["compare", "--reference", str(folder), "--check"]
+    printed(*run, "--workers", 0, "--quiet", "--results", tmp_path)
+    assert "not run" not in printed(*compare, "--results", tmp_path)
 
 
 @pytest.mark.parametrize("name", ["U1", "U3", "X"])
@@ -134,11 +161,16 @@ NODES = """figures:
 configs:"""
 
 
+def nodes_config(folder: Path) -> Path:
+    method = {"method": "dgha", "tau": 5}
+    return write_config(folder, small(method, name="nodes", problems=["wine"], repeats=1))
+
+
 @pytest.fixture(scope="module")
 def nodes(tmp_path_factory):
     """Run a config whose runs have learning curves."""
-    folder, method = tmp_path_factory.mktemp("nodes"), {"method": "dgha", "tau": 5}
-    config = write_config(folder, small(method, name="nodes", problems=["wine"], repeats=1))
+    folder = tmp_path_factory.mktemp("nodes")
+    config = nodes_config(folder)
     printed("run", config, "--workers", 0, "--results", folder, "--quiet", "--no-tables")
     return folder
 
@@ -154,13 +186,14 @@ def test_a_learning_curve_that_no_run_has_is_an_error_of_one_line(mine, nodes, q
 
 
 def test_a_table_whose_configs_were_not_run_names_them(results, mine):
-    change(mine, "configs: [printed_iris, printed_wine, printed_training]", "configs: [own, other]")
-    said = printed("tables", "U1", "--reference", mine, "--results", results, code=1)
-    assert said.startswith("Error: table U1: expected runs of the configs own, other in ")
+    said = printed("tables", "U2", "--reference", mine, "--results", results, code=1)
+    configs = "printed_iris, printed_wine, printed_training"
+    assert said.startswith(f"Error: table U2: expected runs of the configs {configs} in ")
 
 
 def test_figures_name_the_missing_runs_of_the_given_reference_alone(results, mine, tmp_path):
     change(mine, "configs:", NODES.format(quantity="dimensionality"))
+    nodes_config(mine)
     said = printed("figures", "--results", results, "--out", tmp_path, "--reference", mine)
     assert [line for line in said.splitlines() if "not run" in line] == ["U9: not run: wine."]
 
