@@ -90,6 +90,11 @@ def unitless(title: str) -> str:
     return title.partition(",")[0]
 
 
+def lower(title: str) -> str:
+    """Return a title for the middle of a sentence."""
+    return title[:1].lower() + title[1:]
+
+
 def in_order(names: Iterable[str]) -> list[str]:
     """Return the names of quantities in the order of `QUANTITIES`; all others follow, sorted."""
     known = {name: place for place, name in enumerate(QUANTITIES)}

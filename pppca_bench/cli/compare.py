@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 @named_argument
 @results_option
 @references_option
-@format_option("terminal", "json", "csv", "markdown")
+@format_option("terminal", "json", "csv", "markdown", "latex")
+@click.option(
+    "--wide", is_flag=True, help="Print all columns, in lines of more than 80 characters."
+)
 @click.option("--all", "show_all", is_flag=True, help="List also the numbers that were not run.")
 @click.option(
     "--scores", is_flag=True, help="Print the scores of whole tables instead of every cell."
@@ -77,6 +80,7 @@ def compare(
     results: Path,
     references: tuple[Path, ...],
     form: str,
+    wide: bool,
     show_all: bool,
     scores: bool,
     against: Path | None,
@@ -88,8 +92,9 @@ def compare(
 ) -> None:
     """Compare the published numbers with our results.
 
-    Each line has our mean, standard deviation, 95 % interval, the difference and a verdict. CSV and JSON also have the
-    verdicts on the published standard deviations.
+    The counts of the verdicts come first. Each line has the published number, our mean, the difference and a verdict;
+    with --wide also our standard deviation, the 95 % interval of the difference, the margin and notes. CSV and JSON
+    have all of these, and the verdicts on the published standard deviations.
 
     NAMES are configs that were run and identifiers of tables (all by default). With --reference, the package's own
     tables are left out if they have no runs.
@@ -104,7 +109,12 @@ def compare(
         _check(references)
         return
     from pppca_bench.pages.changes import render_changes
-    from pppca_bench.pages.comparison import render_comparison, render_scores, score_frame, tally
+    from pppca_bench.pages.comparison import (
+        render_comparison,
+        render_scores,
+        render_tally,
+        score_frame,
+    )
     from pppca_bench.verdicts import recorded
 
     if strict and against is None:
@@ -114,17 +124,17 @@ def compare(
         snapshot = read_snapshot(store, configs, references=references)
     numbers = _compared(snapshot, tables, results)
     other = _recorded_repeats(against, references) if against else None
-    if form == "csv" and (scores or against):
-        raise click.UsageError("--format csv lists numbers: leave out --scores and --against.")
+    if form in ("csv", "latex") and (scores or against):
+        raise click.UsageError(f"--format {form} lists numbers: leave out --scores and --against.")
     if other is not None and not strict:
         changed = recorded.changes(numbers, snapshot.runs, other, repeats)
         click.echo(render_changes(changed, form, snapshot.references))
     elif scores:
         scored = score_frame(numbers, snapshot.references, snapshot.documents)
-        counts = "" if form == "json" else f"\n\n{tally(numbers)}"
-        click.echo(render_scores(scored, form) + counts)
+        counts = "" if form == "json" else f"{render_tally(numbers, form)}\n\n"
+        click.echo(counts + render_scores(scored, form))
     else:
-        click.echo(render_comparison(numbers, form, show_all=show_all))
+        click.echo(render_comparison(numbers, form, show_all=show_all, wide=wide))
     if record:
         path, found = results / recorded.RECORDED, recorded.repeats(numbers, snapshot.runs)
         recorded.write_recorded(found, path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,11 +25,14 @@ from pppca_bench.cli._shared import (
 from pppca_bench.cli.filling import command
 from pppca_bench.config.shipped import find_experiment, shipped_experiments
 from pppca_bench.errors import ConfigError
+from pppca_bench.store import BY_CONFIG
 
 if TYPE_CHECKING:
     from pppca_bench.experiments.executors import Workers
     from pppca_bench.experiments.request import Request
     from pppca_bench.experiments.runner import Outcome
+    from pppca_bench.pages.document import Document
+    from pppca_bench.pages.snapshot import Snapshot
     from pppca_bench.runs import RunSpec
 
 MAX_PRINTED = 3
@@ -143,14 +147,15 @@ def run(
     quiet: bool,
     **requested: Any,
 ) -> None:
-    """Run the experiments of CONFIGS, and print their tables.
+    """Run the experiments of CONFIGS, and print their results.
 
     CONFIGS are YAML files or names of configs. NAME stands for configs/NAME.yaml if this file exists (`pppca init`
     writes such files), and otherwise for the config that comes with the package. Completed runs are not
     repeated.
 
-    The tables show only rows and columns with runs. They are also written to RESULTS/by_config/NAME (Markdown, LaTeX,
-    CSV). With more than 3 configs, only these folders are printed. A shard has no tables. Messages go to stderr.
+    A table shows all runs; the published numbers are counted by their verdicts. All tables are written to
+    RESULTS/by_config/NAME (Markdown, LaTeX, CSV). With more than 3 configs, only these folders are printed. A shard has
+    no tables. Messages go to stderr.
 
     Examples:
       pppca run cancer1
@@ -213,14 +218,30 @@ def _compute(
 
 
 def _print_results(names: Sequence[str], outcome: Outcome, results: Path, quiet: bool) -> None:
-    """Write and print the tables of configs, and print the outcome."""
+    """Write and print the tables of configs, and print the outcome and the next commands."""
+    if not quiet:
+        _print_counts(outcome, results)
+    compared = list[str]()
     try:
         if names:
-            _write_tables(names, results, quiet)
+            compared = _write_tables(names, results, quiet)
     finally:  # also if the tables cannot be written
-        _print_outcome(outcome, results, quiet)
+        _print_failures(outcome, results)
     if names and not (quiet or outcome.n_failed):
-        notify(f"Next: {command(results, 'report')} shows all results on one page.")
+        _print_next(names, compared, results)
+
+
+def _print_next(names: Sequence[str], compared: Sequence[str], results: Path) -> None:
+    """Print commands that show more of configs, of which those ``compared`` have published numbers."""
+    lines = [f"{command(results, 'report')} shows all results on one page."]
+    if len(names) <= MAX_PRINTED:
+        folders = ", ".join(str(results / BY_CONFIG / name) for name in names)
+        prints = command(results, f"tables {shlex.join(names)}")
+        lines.insert(0, f"{prints} prints all tables, which are also in {folders}.")
+    if compared:
+        lists = command(results, f"compare {shlex.join(compared)}")
+        lines.insert(0, f"{lists} lists the published numbers beside ours.")
+    notify("\nNext: " + "\n      ".join(lines))
 
 
 def _workers(
@@ -246,31 +267,58 @@ def _workers(
     return DaskCluster(max(workers, 1), scheduler, announce, timeout=timeout)
 
 
-def _write_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
-    """Write the tables of each config; print them or, for many configs, their folders."""
+def _write_tables(names: Sequence[str], results: Path, quiet: bool) -> list[str]:
+    """Write the tables of each config; print its answer or, for many configs, the folders.
+
+    Return the configs of which numbers were compared with published numbers.
+    """
     from pppca_bench.cli.tables import write_by_config
-    from pppca_bench.pages.document import render_documents
-    from pppca_bench.pages.recommendation import recommendations
-    from pppca_bench.verdicts.own_tables import RETAINED
 
     written = {name: write_by_config(name, results) for name in names}
-    if quiet:
-        return
+    compared = list[str]()
     for name, (snapshot, tables, folder) in written.items():
+        if quiet:
+            continue
         if len(names) > MAX_PRINTED:
             click.echo(f"{name}: {len(tables)} tables in {folder}")
-            continue
-        if len(names) > 1:
-            click.echo(f"Tables of {name}\n")
-        shown = [table for table in tables if table.id != RETAINED or len(tables) == 1]
-        click.echo(render_documents(shown, "terminal"), nl=False)
-        if "X" in [table.id for table in shown]:
-            advice = recommendations(snapshot.runs, snapshot.means("X")[1])
-            click.echo("".join(f"\n{line}\n" for line in advice), nl=False)
-        end = f"No table shows the runs of {name}."
-        if tables:
-            end = f"\nThe tables of {name} are in {folder}."
-        notify(end)
+        elif tables:
+            if len(names) > 1:
+                click.echo(f"Results of {name}\n")
+            if _print_answer(name, snapshot, tables):
+                compared.append(name)
+        else:
+            notify(f"No table shows the runs of {name}.")
+    return compared
+
+
+def _print_answer(name: str, snapshot: Snapshot, tables: Sequence[Document]) -> bool:
+    """Print the runs of a config in a table, the recommended settings and the counts of the verdicts, if any.
+
+    Return whether there are verdicts.
+    """
+    from pppca_bench.pages.document import render_documents
+    from pppca_bench.pages.index_page import verdict_lines
+    from pppca_bench.pages.recommendation import recommendations
+
+    shown = _brief(snapshot, tables)
+    click.echo(render_documents(shown, "terminal"), nl=False)
+    advice = list[str]()
+    if "X" in [table.id for table in shown]:
+        advice += recommendations(snapshot.runs, snapshot.means("X")[1])
+    verdicts = verdict_lines(name, snapshot)
+    click.echo("".join(f"\n{line}\n" for line in [*advice, *verdicts]), nl=False)
+    return bool(verdicts)
+
+
+def _brief(snapshot: Snapshot, tables: Sequence[Document]) -> list[Document]:
+    """Return our own tables of a config or, without them, the published tables with our numbers alone."""
+    from pppca_bench.verdicts.own_tables import RETAINED
+
+    shown = [table for table in tables if table.id != RETAINED or len(tables) == 1]
+    own = [table for table in shown if table.id not in snapshot.sources]
+    if own:
+        return own
+    return [table._replace(lead="", notes=table.notes[:1], others=()) for table in shown]
 
 
 def _print_dry_run(specs: Sequence[RunSpec], results: Path, fresh: bool) -> None:
@@ -288,22 +336,23 @@ def _print_dry_run(specs: Sequence[RunSpec], results: Path, fresh: bool) -> None
     click.echo(f"{text}{chosen if n_trained > len(missing) else ''}.")
 
 
-def _print_outcome(outcome: Outcome, results: Path, quiet: bool) -> None:
-    lines = []
-    if outcome.n_failed:
-        lines.append(
-            f"{outcome.n_failed} of {outcome.n_planned} runs failed, the first: {outcome.first_error}"
-        )
-        if outcome.n_left:
-            lines.append(f"Stopped at this failure (--fail-fast), with {outcome.n_left} runs left.")
-        lines.append(
-            f"Their tracebacks are in {results}: {command(results, 'list --failed')} lists the runs,"
-            f" {command(results, 'show RUN')} prints a run."
-            " The next `pppca run` tries them again."
-        )
-    if outcome.n_reused == outcome.n_planned and not quiet:
-        lines.append(f"Nothing to do: all {outcome.n_planned} runs are in {results}.")
-    elif not quiet:
-        lines.append(f"{outcome.n_done} runs done, {outcome.n_reused} were already stored.")
-    for line in lines:
-        notify(line)
+def _print_counts(outcome: Outcome, results: Path) -> None:
+    if outcome.n_reused == outcome.n_planned:
+        notify(f"Nothing to do: all {outcome.n_planned} runs are in {results}.")
+    else:
+        notify(f"{outcome.n_done} runs done, {outcome.n_reused} were already stored.")
+
+
+def _print_failures(outcome: Outcome, results: Path) -> None:
+    if not outcome.n_failed:
+        return
+    notify(
+        f"{outcome.n_failed} of {outcome.n_planned} runs failed, the first: {outcome.first_error}"
+    )
+    if outcome.n_left:
+        notify(f"Stopped at this failure (--fail-fast), with {outcome.n_left} runs left.")
+    notify(
+        f"Their tracebacks are in {results}: {command(results, 'list --failed')} lists the runs,"
+        f" {command(results, 'show RUN')} prints a run."
+        " The next `pppca run` tries them again."
+    )

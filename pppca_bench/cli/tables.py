@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 MAIN_RESULTS = "main_results"
 """Mark of the list of the main results in a Markdown file."""
 
+SECONDARY = ("R", "verdict_shares")
+"""Tables that are printed only if they are named: retained variance, and the shares of right and wrong programs."""
+
 KEPT_FORMATS: tuple[Format, ...] = ("markdown", "latex", "csv")
 """Formats of the tables in a results folder."""
 
@@ -72,7 +75,8 @@ def tables(
 ) -> None:
     """Print the tables: our results and the published numbers.
 
-    NAMES are configs that were run and identifiers of tables, such as X (all by default). LaTeX needs the packages
+    NAMES are configs that were run and identifiers of tables, such as X. By default, all tables with runs are printed,
+    except R (retained variance) and verdict_shares (what other programs would reproduce). LaTeX needs the packages
     booktabs, graphicx and longtable.
 
     Examples:
@@ -89,7 +93,8 @@ def tables(
         _ = snapshot.numbers  # which numbers are of the same runs is known of all tables together
     shown = _shown(snapshot, names, show_all)
     if names and len(shown) < len(set(names)):
-        check_filled("table", names, _shown(snapshot, (), show_all), results, snapshot.references)
+        known = _shown(snapshot, snapshot.names, show_all)
+        check_filled("table", names, known, results, snapshot.references)
     with_shares = form not in RECORDS
     chosen = snapshot.tables(shown, whole=show_all, sd=sd, with_shares=with_shares)
     if out is not None:
@@ -100,11 +105,15 @@ def tables(
 
 
 def _shown(snapshot: Snapshot, names: Collection[str], show_all: bool) -> list[str]:
-    """Return the named tables, or all tables, that have runs; texts may have planned runs without any result."""
+    """Return the named tables that have runs, by default all with runs but `SECONDARY`.
+
+    Tables of texts may have planned runs without any result.
+    """
     if names:
         run = [name for name in snapshot.names if name in names and snapshot.has_runs(name)]
     else:
-        run = snapshot.with_runs
+        with_runs = [name for name in snapshot.with_runs if name not in SECONDARY]
+        run = [name for name in with_runs if show_all or snapshot.shows_runs(name)]
     shown = []
     for name in run:
         is_means = show_all or snapshot.is_of_means(name)

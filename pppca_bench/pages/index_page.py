@@ -9,7 +9,13 @@ from typing import Any
 import pandas as pd
 
 from pppca_bench.pages.changes import seeds_document
-from pppca_bench.pages.comparison import render_differing, render_scores, score_frame, tally
+from pppca_bench.pages.comparison import (
+    counted_verdicts,
+    render_differing,
+    render_scores,
+    render_tally,
+    score_frame,
+)
 from pppca_bench.pages.document import (
     Document,
     count_in_words,
@@ -20,10 +26,11 @@ from pppca_bench.pages.document import (
 )
 from pppca_bench.pages.figure_data import Figure
 from pppca_bench.pages.findings import Answers
-from pppca_bench.pages.share_texts import counted, programs_document, tables_document
+from pppca_bench.pages.share_texts import counted, of_numbers, programs_document, tables_document
 from pppca_bench.pages.snapshot import Snapshot
 from pppca_bench.references.layout import RankingSpec
-from pppca_bench.verdicts.numbers import cells_of, has_runs, incomplete_cells, trimmed
+from pppca_bench.verdicts.judge import VERDICTS
+from pppca_bench.verdicts.numbers import cells_of, has_runs, incomplete_cells, results_of, trimmed
 from pppca_bench.verdicts.ranking import Ranking
 from pppca_bench.verdicts.shares import ALL, OURS_PROGRAM, RIGHT
 
@@ -50,7 +57,7 @@ def render_index(
             figures=[figure for figure in figures if figure.panels],
             rankings=rankings,
             gaps=not_run(snapshot, snapshot.names, figures),
-            tally=tally(snapshot.numbers),
+            tally=render_tally(snapshot.numbers, "markdown"),
             scores=render_scores(scored, "markdown"),
             differing=render_differing(snapshot.numbers, "markdown"),
             headline=main,
@@ -148,6 +155,29 @@ def headline(snapshot: Snapshot, answers: Answers) -> list[str]:
     template = environment().get_template("headline.txt")
     text = template.render(sources=others, joined=join_words(names), counted=counted)
     return [*answers.results, *paragraphs(text)]
+
+
+def verdict_lines(name: str, snapshot: Snapshot) -> list[str]:
+    """Return a line for each source: how many of its numbers that a config fills have each verdict.
+
+    ``snapshot`` has the runs of the config ``name`` alone.
+    """
+    results = results_of(snapshot.numbers)
+    run = results[results["n"] > 0]
+    if run.empty:
+        return []
+    sources, lines = nearness(snapshot), list[str]()
+    for source in sources:
+        own = run[run["source"] == source["source"]]
+        whose = f"{name}, {source['source']}" if len(sources) > 1 else name
+        verdicts = counted_verdicts(own, always=VERDICTS[:4])
+        line = f"{whose}: of {len(own)} numbers {verdicts}"
+        if "right" in source:
+            right = source["right"]
+            expected = f"{counted(right)}{of_numbers(right, len(own))}"
+            line += f"; a correct program would reproduce {expected}"
+        lines.append(f"{line}.")
+    return lines
 
 
 def sources_document(snapshot: Snapshot) -> Document:

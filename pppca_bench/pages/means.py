@@ -20,7 +20,7 @@ from pppca_bench.pages.document import (
     quantity_text,
     true_minus,
 )
-from pppca_bench.quantities import described, unitless
+from pppca_bench.quantities import described, lower, unitless
 from pppca_bench.references.layout import Layout, Line
 from pppca_bench.references.reference import Reference
 from pppca_bench.runs import Facts, grouped
@@ -218,7 +218,8 @@ def _ours(incomplete: Collection[tuple[str, str]], sd: bool, cell: CellNumbers) 
         text = deviation = ""
         if name in cell and cell[name].n:
             ours = cell[name]
-            text, deviation = quantity_text(name, ours.mean), quantity_text(name, ours.sd)
+            text = quantity_text(name, ours.mean, beside=ours.printed)
+            deviation = quantity_text(name, ours.sd, beside=ours.printed)
             if sd and not math.isnan(ours.sd):
                 text += f" ± {deviation}"
         texts.append(text)
@@ -246,7 +247,7 @@ def difference_text(quantity: str, number: Any) -> str:
     """Return ours − published as text; "" for a number that is not compared."""
     if number is None or math.isnan(number.difference):
         return ""
-    return quantity_text(quantity, number.difference, "+")
+    return quantity_text(quantity, number.difference, "+", beside=number.printed)
 
 
 def _further(quantity: str, cell: CellNumbers) -> tuple[str, str]:
@@ -300,11 +301,6 @@ def _notes(
             f"{unitless(one.title)} is {one.meaning}." for one in quantities if one.meaning
         ]
     return [text for text in paragraphs if text]
-
-
-def lower(title: str) -> str:
-    """Return a title for the middle of a sentence."""
-    return title[:1].lower() + title[1:]
 
 
 def _note_on_cells(cells: Iterable[CellNumbers]) -> list[str]:

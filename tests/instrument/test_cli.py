@@ -108,7 +108,7 @@ class TestRun:
         assert list(tmp_path.iterdir()) == [config]
         first = pppca("run", config, "--workers", 0)
         assert first.exit_code == 0
-        assert f"\n{N_RUNS} runs done, 0 were already stored.\nNext: " in first.stderr
+        assert f"{N_RUNS} runs done, 0 were already stored.\n\nNext: " in first.stderr
         before = stored(Path(RESULTS))
         assert [result.status for _, result in before] == ["done"] * N_RUNS
         assert printed("run", config, "--dry-run", "--fresh") == planned
@@ -128,7 +128,7 @@ class TestRun:
             "Their tracebacks are in pppca-results: `pppca list --failed` lists the runs, `pppca show RUN` prints a"
             " run. The next `pppca run` tries them again.\n"
         ) in result.stderr
-        assert result.stderr.endswith(f"{N_RUNS - 4} runs done, 0 were already stored.\n")
+        assert f"{N_RUNS - 4} runs done, 0 were already stored.\n" in result.stderr
         n_fits = len(_Fails.fits)
         printed("run", config, "--workers", 0, "--retry", 1, code=1)
         assert len(_Fails.fits) == 2 * n_fits + 4, "each run once more, by itself"

@@ -44,16 +44,18 @@ def files() -> set[str]:
 class TestRun:
     def test_a_run_prints_its_tables_and_writes_three_formats(self, config):
         done = run(config)
-        assert pppca("tables", "small").stdout.startswith(f"{table_of(done)}\n\nR. ")
+        assert pppca("tables", "small").stdout == table_of(done)
         assert table_of(done).startswith("X. Results of small\n")
         assert done.stdout.count("Recommended by the validation error: ") == 1
         tables = {f"{table}.{ending}" for table in ("X", "R") for ending in ("md", "tex", "csv")}
         assert files() == {*tables, ".rendered"}
-        pppca("tables", "small", "--format", "markdown", "--out", "again")
+        pppca("tables", "small", "X", "R", "--format", "markdown", "--out", "again")
         for name in ("X.md", "R.md"):
             assert Path(FOLDER, name).read_text() == Path("again", name).read_text()
-        assert f"The tables of small are in {FOLDER}.\n" in done.stderr
-        assert done.stderr.endswith("Next: `pppca report` shows all results on one page.\n")
+        assert done.stderr.endswith(
+            f"\nNext: `pppca tables small` prints all tables, which are also in {FOLDER}.\n"
+            "      `pppca report` shows all results on one page.\n"
+        )
 
     def test_without_tables_none_are_written_and_a_quiet_run_writes_them_silently(self, config):
         assert run(config, "--no-tables").stdout == ""
@@ -68,9 +70,9 @@ class TestRun:
             f"{name}: 2 tables in pppca-results/by_config/{name}\n" for name in "abcd"
         )
         lines = run(*configs[:2]).stdout.splitlines()
-        assert [line for line in lines if line.startswith("Tables")] == [
-            "Tables of a",
-            "Tables of b",
+        assert [line for line in lines if line.startswith("Results of")] == [
+            "Results of a",
+            "Results of b",
         ]
 
     def test_unwritable_tables_are_an_error_after_the_runs(self, config):

@@ -146,7 +146,7 @@ class TestTables:
     def test_a_table_is_named_as_a_config_is_and_compared_alone(self, shown):
         assert shown("T5") == shown("--table", "T5")
         lines = shown("T5", command="compare").splitlines()
-        assert {line.split()[0] for line in lines if line.startswith("T")} == {"T5"}
+        assert {line.split(",")[0] for line in lines if line.startswith("T")} == {"T5"}
 
     @pytest.mark.parametrize(
         ("kind", "name", "first"),

@@ -199,29 +199,30 @@ REPRODUCED = ONE | summarise([2.3, 2.3])._asdict()
 
 def test_the_tally_counts_results_by_verdict_and_the_other_numbers():
     single = ONE | summarise([2.3])._asdict() | {"row": "card1", "searched": True}
-    assert tally(judged([ONE, single])) == (
-        "A: 2 published results, 1 undecidable, 1 not run. A search for settings looked at 1 of them:"
-        " 1 undecidable. No search looked at the other 1: 1 not run."
-    )
+    assert tally(judged([ONE, single])) == [
+        "A: 2 published results, 1 cannot tell, 1 not run. A search for settings looked at 1 of them:"
+        " 1 cannot tell. No search looked at the other 1: 1 not run."
+    ]
     size = REPRODUCED | {"table": "T0", "quantity": "n_features"}
     again = judged([size, ONE, ONE | {"table": "T2"}])
-    assert tally(again.assign(same_as=["", "", "T1, cancer1, b"])) == (
-        "A: 1 published results, 1 not run. Not counted: 2 numbers that repeat another number or are sizes of data"
-        " sets."
-    )
+    assert tally(again.assign(same_as=["", "", "T1, cancer1, b"])) == [
+        "A: 1 published results, 1 not run.",
+        "Not counted: 2 numbers that repeat another number or are sizes of data sets.",
+    ]
     cited = number_of(Number("2.3"), source="A", fillable=False, selection=None)
-    assert tally(judged([ONE, cited])) == (
-        "A: 1 published results, 1 not run. Not compared: 1 numbers for which the reference has no rule, or no runs."
-    )
+    assert tally(judged([ONE, cited])) == [
+        "A: 1 published results, 1 not run.",
+        "Not compared: 1 numbers for which the reference has no rule, or no runs.",
+    ]
 
 
 def test_verdicts_on_standard_deviations_are_counted_in_a_sentence_and_listed_in_records():
     numbers = judged([REPRODUCED, REPRODUCED | {"row": "b"}, REPRODUCED | {"row": "c"}])
     ratios = dict.fromkeys(DEVIATIONS[:-1], 1.5)
     both = numbers.assign(**ratios, sd_verdict=["differs", "cannot tell", ""])
-    said = "Its 2 published standard deviations: 1 different, 1 undecidable."
-    assert tally(both).endswith(said)
-    assert "standard deviations" not in tally(numbers)
+    said = "Its 2 published standard deviations: 1 differ, 1 cannot tell."
+    assert tally(both)[0].endswith(said)
+    assert "standard deviations" not in " ".join(tally(numbers))
     assert '"sd_verdict": "differs"' in render_comparison(both, "json")
     header, *_, last = render_comparison(both, "csv").splitlines()
     assert ",sd_ratio,sd_low,sd_high,sd_p,sd_verdict," in header
@@ -236,7 +237,7 @@ def test_sizes_and_numbers_that_were_not_run_are_counted_in_the_last_line_unless
         render_comparison(numbers, "terminal", show_all=show_all) for show_all in (False, True)
     )
     left_out = "3 numbers without runs or of the sizes of data sets. `pppca compare --all`"
-    assert short.endswith(f"\nLeft out: {left_out} lists them.")
+    assert short.replace("\n", " ").endswith(f" Left out: {left_out} lists them.")
     for name in ("cancer1", "heart1", "B: 1 published results"):
         assert (name in short, name in full) == (False, True)
 
@@ -272,3 +273,27 @@ class TestDistancesWithoutARatio:
     def test_the_distance_of_equal_numbers_is_0(self):
         assert self.scored(Number("0.00"), 0.0)["score"][0] == 0.0
         assert self.scored(Number("6.56", 0.0), 6.56)["score"][0] == 0.0
+
+
+def test_terminal_text_begins_with_the_counts_and_fits_80_columns_unless_it_is_wide():
+    long = ["a long name of a row of a table in a paper " * 2, "and of a column"]
+    numbers = judged([REPRODUCED | dict(zip(("row", "column"), long, strict=True))])
+    narrow = render_comparison(numbers, "terminal").splitlines()
+    assert narrow[0] == "A: 1 published results, 1 cannot tell."
+    assert max(map(len, narrow)) <= 80
+    wide = render_comparison(numbers, "terminal", wide=True)
+    assert long[0].strip() in wide
+    assert "95 % interval" in wide
+
+
+def test_latex_of_a_comparison_is_a_table_with_a_column_of_verdicts():
+    text = render_comparison(judged([REPRODUCED]), "latex")
+    assert text.startswith(r"\begin{tabular}{lrrrr}")
+    assert text.count(r"& cannot tell \\") == 1
+
+
+def test_our_numbers_have_the_decimals_of_the_published_numbers_or_more():
+    number = number_of(Number("2.3456"), rule=RULE, source="A") | summarise([2.3, 2.4])._asdict()
+    text = render_comparison(judged([number, REPRODUCED]), "markdown")
+    assert "| 2.3456      | 2.3500 | +0.0044 |" in text
+    assert "| 2.3         | 2.30   | 0.00 " in text

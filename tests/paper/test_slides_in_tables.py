@@ -9,6 +9,7 @@ from runs_on_cancer1 import labels_of, mean_errors, ours, rows_of, run, text
 from stored_runs import PIVOT, cell_of, run_of
 
 from pppca_bench.pages.comparison import render_comparison
+from pppca_bench.pages.index_page import verdict_lines
 from pppca_bench.pages.snapshot import Snapshot
 from pppca_bench.runs import StoredRun
 
@@ -93,6 +94,13 @@ def test_cells_that_published_tables_show_are_listed_beside_the_others():
     assert not snapshot_of(cancer1=runs[:1]).has_runs("X")
 
 
+def test_a_config_has_a_line_with_the_counts_of_the_verdicts_on_its_numbers():
+    found = snapshot_of(cancer1=[run("dgha", error=1.44), run("reducers:Halves", tau=None)])
+    counts = "0 reproduced, 0 consistent, 0 differ, 2 cannot tell"
+    assert verdict_lines("cancer1", found) == [f"cancer1: of 2 numbers {counts}."]
+    assert verdict_lines("mine", snapshot_of(mine=[run("reducers:Halves", tau=None)])) == []
+
+
 class TestOtherSettings:
     def test_another_config_does_not_take_the_slides_place(self):
         slides = run("dgha", error=1.0)
@@ -108,7 +116,9 @@ class TestOtherSettings:
         assert found.means("T5")[1]["n"].max() == 0
         line = "No number is shown for cancer1, 100% at τ = 15, because several settings were run: see X."
         assert line in text(found, "T5").splitlines()
-        assert "several settings were run" in render_comparison(found.numbers, "terminal")
+        assert "several settings were run" in render_comparison(
+            found.numbers, "terminal", wide=True
+        )
         expected = ["DGHA, learning_rate = 1", "DGHA, learning_rate = 0.5"]
         assert rows_of(found, "X") == expected
 
