@@ -83,8 +83,8 @@ def render_comparison(
     """Render the published numbers as ``terminal``, ``markdown``, ``latex``, ``csv`` or ``json`` text.
 
     Text begins with the counts of the verdicts. Without ``show_all``, sizes of data sets, numbers without runs and
-    sources without a planned run are left out, and a last line counts the numbers; CSV and JSON have all in any case, and
-    LaTeX is a table alone. ``wide`` adds columns to text.
+    sources without a planned run are left out, and a last line counts the numbers; CSV and JSON have all in any case,
+    and LaTeX is a table alone. ``wide`` adds columns to text.
     """
     compared = compared_numbers(numbers)
     if form in RECORDS:
