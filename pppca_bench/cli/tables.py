@@ -38,7 +38,7 @@ MAIN_RESULTS = "main_results"
 """Mark of the list of the main results in a Markdown file."""
 
 SECONDARY = ("R", "verdict_shares")
-"""Tables that are printed only if they are named: retained variance, and the shares of right and wrong programs."""
+"""Tables that are printed only if they are named: retained variance, and the shares of correct and wrong programs."""
 
 KEPT_FORMATS: tuple[Format, ...] = ("markdown", "latex", "csv")
 """Formats of the tables in a results folder."""

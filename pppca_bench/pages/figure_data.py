@@ -22,7 +22,7 @@ from pppca_bench.results.statistics import student_t
 from pppca_bench.runs import Curves, Facts, Names, ProblemFacts, Selector, grouped
 from pppca_bench.store.database import Store
 from pppca_bench.verdicts.judge import margin_ends
-from pppca_bench.verdicts.numbers import PLACE, in_part
+from pppca_bench.verdicts.numbers import PLACE, in_part, parts_of
 
 LEAST_LOSS = 0.001
 """Least loss in percent that a geometric mean counts; smaller losses are errors of rounding."""
@@ -228,22 +228,23 @@ def _published_against_ours(
 ) -> Figure:
     """Return a figure of our means as ratios to the published numbers, in their order, with a panel for each quantity.
 
-    Numbers of the same runs are drawn once, for the first table. A panel's title counts the means within the margins of
-    the verdicts.
+    Numbers of the same runs are drawn once, for the first table.
     """
     points = _points(numbers, references, facts)
     panels: list[Panel] = []
     for quantity, described in _COMPARED.items():
         data = points[points["quantity"] == quantity].drop(columns="quantity")
         if len(data):
-            n_within = data["mean"].between(data["margin_low"], data["margin_high"]).sum()
-            title = f"{'ab'[len(panels)]}) {described}: {n_within} of {len(data)} means within the margin"
+            title = f"{'ab'[len(panels)]}) {described}"
             panels.append(Panel("points", title, data.reset_index(drop=True)))
     labels, drawn = dict[str, None](), set(points["series"])
+    shown = numbers[numbers["quantity"].isin(_COMPARED) & numbers["published"].notna()]
     for reference in references:
-        labels |= dict.fromkeys(part.name for part in reference.parts)
+        of_source = shown[shown["source"] == reference.title]
+        by_part = parts_of(of_source, reference.parts)
+        labels |= dict.fromkeys(name for name, own in by_part.items() if len(own))
     missing = tuple(label for label in labels if label not in drawn)
-    title = "Published against ours, with the number of our means within the margin"
+    title = "Published against ours"
     note = (
         "Each point is a cell of a table, and each run is drawn once; at 1, both numbers are equal. Grey: the margin of"
         " the verdicts. Named: means outside of it, the farthest at both ends."

@@ -32,7 +32,7 @@ from pppca_bench.references.layout import RankingSpec
 from pppca_bench.verdicts.judge import VERDICTS
 from pppca_bench.verdicts.numbers import cells_of, has_runs, incomplete_cells, results_of, trimmed
 from pppca_bench.verdicts.ranking import Ranking
-from pppca_bench.verdicts.shares import ALL, OURS_PROGRAM, RIGHT
+from pppca_bench.verdicts.shares import ALL, OURS_PROGRAM, RIGHT, UNSEARCHED
 
 
 def render_index(
@@ -58,6 +58,7 @@ def render_index(
             rankings=rankings,
             gaps=not_run(snapshot, snapshot.names, figures),
             tally=render_tally(snapshot.numbers, "markdown"),
+            unsearched=_unsearched(snapshot),
             scores=render_scores(scored, "markdown"),
             differing=render_differing(snapshot.numbers, "markdown"),
             headline=main,
@@ -65,6 +66,14 @@ def render_index(
         )
     )
     return text.rstrip("\n") + "\n"
+
+
+def _unsearched(snapshot: Snapshot) -> str:
+    """Return the table of the numbers of each part that no search for settings looked at, in Markdown."""
+    shares = snapshot.shares_of_parts
+    unseen = shares[shares["quantity"] == UNSEARCHED]
+    document = programs_document(unseen, "Numbers that no search looked at")
+    return text_table(document.headers, document.rows, "markdown") if len(unseen) else ""
 
 
 def repeats_of(snapshot: Snapshot, table: str) -> str:
@@ -138,7 +147,7 @@ def headline(snapshot: Snapshot, answers: Answers) -> list[str]:
 
     Without results of modules, all sources have a sentence.
 
-    Sources whose numbers are all reproduced, without a simulation of a right program, share a sentence.
+    Sources whose numbers are all reproduced, without a simulation of a correct program, share a sentence.
     """
     joined, others = list[Any](), list[Any]()
     for source in nearness(snapshot):
@@ -181,13 +190,13 @@ def verdict_lines(name: str, snapshot: Snapshot) -> list[str]:
 
 
 def sources_document(snapshot: Snapshot) -> Document:
-    """Return the table of sources: the numbers of each part that ours, a right program and the placebos reproduce."""
+    """Return the table of sources: the numbers of each part that ours, a correct program and the placebos reproduce."""
     shares = snapshot.shares_of_parts
     return programs_document(shares[shares["quantity"] == ALL], "How near each source is")
 
 
 def programs_text(snapshot: Snapshot) -> str:
-    """Return the tables of the numbers that right and wrong programs reproduce, by part and by table, in Markdown.
+    """Return the tables of the numbers that correct and wrong programs reproduce, by part and by table, in Markdown.
 
     Where the folder of the results has repeats with another seed, a last table has their verdicts.
     """

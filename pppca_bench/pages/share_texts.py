@@ -1,4 +1,4 @@
-"""Texts on the shares of the verdicts of right and wrong programs."""
+"""Texts on the shares of the verdicts of correct and wrong programs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def share_paragraphs(shares: pd.DataFrame, methods: Collection[str]) -> tuple[st
         for each in others:
             texts.append(f"{each['program']} {counted(each)}" + of_numbers(each, n))
             if each["tells"] == "no":
-                counts = f"{each['right']:.0f} against {each['reproduced']:.0f} of {each['n']}"
+                counts = f"{each['right']:.1f} against {each['reproduced']:.1f} of {each['n']}"
                 lead.append(
                     f"{start}{this} table does not tell {program} from {each['program']}, since {counts} numbers would"
                     " be reproduced."
@@ -66,7 +66,7 @@ def grouped_by(
 
 
 def programs_document(shares: pd.DataFrame, title: str) -> Document:
-    """Return the numbers of each source and of its parts that ours, a right program and wrong programs reproduce.
+    """Return the numbers of each source and of its parts that ours, a correct program and wrong programs reproduce.
 
     A part that is all of its source has no row of its own.
     """
@@ -90,7 +90,7 @@ def programs_document(shares: pd.DataFrame, title: str) -> Document:
         ]
         rows.append(row)
     headers = [
-        *("Source", "Reproduced", "Differ", "A right program would reproduce", "and differ on"),
+        *("Source", "Reproduced", "Differ", "A correct program would reproduce", "and differ on"),
         "Wrong programs would reproduce",
     ]
     notes = ["Of simulated programs, the mean of the draws and the interval of 95 % of them."]
@@ -140,5 +140,5 @@ def shares_document(shares: pd.DataFrame) -> Document:
             texts = {f"{name}_text": counted(share, name) for name in ("reproduced", "differs")}
             texts["ours_text"] = f"{share['ours']} and {share['ours_differs']}"
         records.append(share | texts)
-    title = "Numbers that right and wrong programs reproduce"
+    title = "Numbers that correct and wrong programs reproduce"
     return Document.of_records(SHARES, title, columns, records)

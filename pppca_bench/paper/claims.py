@@ -23,7 +23,12 @@ from pppca_bench.paper.evidence import (
 )
 from pppca_bench.paper.experiment import experiments
 from pppca_bench.paper.losses import LossComparison, losses, tested_losses
-from pppca_bench.paper.main_results import counts_of_parts, main_results
+from pppca_bench.paper.main_results import (
+    EXACT_PCA_LOSS,
+    counts_of_parts,
+    main_results,
+    ratios_of_fit_times,
+)
 from pppca_bench.paper.texts import read, rendered
 from pppca_bench.quantities import DECIMALS
 from pppca_bench.references.selection import Text, Texts
@@ -142,6 +147,7 @@ def _compared(claim: str, evidence: Evidence, *, is_against: bool = False) -> Nu
             "n_around": sum(line.low <= 0.0 <= line.high for line in lines),
             "better": [line.other for line in lines if line.gain == "holds"],
             "worse": [line.other for line in lines if line.gain == "does not hold"],
+            "same_criterion": _cases([line for line in lines if not line.has_as_many]),
         }
     return {"tests": tests} if tests else {}
 
@@ -170,8 +176,9 @@ def _cutting(evidence: Evidence) -> Numbers:
                 small.append(f"{line.method} {data_set}")
             for data_set in tested.loc[of_line & is_without, "data_set"]:
                 without.append(f"{line.method} {data_set}")
+    exact = texts_of([line for line in evidence.compared if line.name == EXACT_PCA_LOSS])
     found = {"beyond": beyond, "below": join_words(small), "without": join_words(without)}
-    return numbers | found if numbers else {}
+    return numbers | found | {"exact": exact} if numbers else {}
 
 
 def _accuracy(evidence: Evidence) -> Numbers:
@@ -325,10 +332,6 @@ def fitness_operations_percent(n_samples: int, n_features: int, n_nodes: int) ->
     return 100.0 * fitness / (fitness + breeding)
 
 
-FIT_TIMES = ("T4b", "T6b")
-"""Tables of the ratios of the fit times of GHA and DGHA."""
-
-
 def _speed(evidence: Evidence) -> Numbers:
     """Compare operation counts, then errors with part of the data and without removal."""
     speeds, by_part, by_removal = list[Numbers](), list[LossComparison](), list[LossComparison]()
@@ -355,7 +358,7 @@ def _speed(evidence: Evidence) -> Numbers:
         "texts": texts_of([*by_part, *by_removal]),
         "tally_part": tally(by_part),
         "tally_removal": tally(by_removal),
-        "times": evidence.numbers.loc[evidence.numbers["table"].isin(FIT_TIMES), "mean"].dropna(),
+        "times": ratios_of_fit_times(evidence.numbers),
     }
 
 

@@ -207,7 +207,7 @@ class LossComparison(NamedTuple):
     @property
     def result(self) -> str:
         """Return the typical loss, the number of data sets, p and the verdict."""
-        text = f"{self.interval}, {self.n} sets, p = {self.p:.2g}, {self.verdict}"
+        text = f"{self.interval} ({self.n}), p = {self.p:.2g}, {self.verdict}"
         return text + (f", at 0 p = {self.p_gain:.2g}, {self.gain}" if self.gain else "")
 
 

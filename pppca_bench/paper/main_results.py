@@ -21,10 +21,20 @@ from pppca_bench.verdicts.shares import ALL, OURS_PROGRAM, RIGHT
 PartCounts = Mapping[str, dict[str, Any]]
 """Counts of the verdicts by part of a reference: ``n`` numbers, of which ``ours`` are reproduced.
 
-With a simulated right program: its mean ``right``, the ends ``low`` and ``high`` of its 95 % interval, and
+With a simulated correct program: its mean ``right``, the ends ``low`` and ``high`` of its 95 % interval, and
 ``as_often``, a comparison of ours with the interval in words. With repeats of another seed: ``reseeded`` numbers, of
 which the verdicts on ``changed`` are others.
 """
+
+
+EXACT_PCA_LOSS = "PCA − all features"
+"""Name of the comparison of exact PCA with all features."""
+
+FIT_TIMES = ("T4b", "T6b")
+"""Tables of the ratios of the fit times of GHA and DGHA."""
+
+SPEEDUPS = "speed-ups of DGHA"
+"""Part of the slides' numbers."""
 
 
 def counts_of_parts(snapshot: Snapshot) -> dict[str, tuple[Reference, PartCounts]]:
@@ -95,12 +105,15 @@ def main_results(
     # Of comparisons that two experiments have, the later comes first here, and the earlier replaces it.
     losses = {line.name: line for line in reversed(evidence.compared)}
     exact_pca = evidence.lines("exact_pca")
+    _, of_slides = counts.get("slides", (None, {}))
+    expected_speedups = of_slides.get(SPEEDUPS, {})
     numbers = {
         "losses": losses,
         "as_many": with_as_many(exact_pca),
         "has_advantage": any("does not hold" in (line.verdict, line.gain) for line in exact_pca),
         "speed": speed,
-        "speedups": speedups_within_margin(evidence.numbers),
+        "times": ratios_of_fit_times(evidence.numbers),
+        "speedups": {**speedups_within_margin(evidence.numbers), "expected": expected_speedups},
     }
     lines, titles = list[str](), list[str]()
     for name, template in templates.items():
@@ -138,6 +151,11 @@ def with_as_many(lines: Sequence[LossComparison]) -> list[dict[str, Any]]:
 
 def _experiment_and_method(line: LossComparison) -> tuple[str, str]:
     return line.experiment, line.other.partition(" (")[0]
+
+
+def ratios_of_fit_times(numbers: pd.DataFrame) -> pd.Series[float]:
+    """Return the ratios of the fit times of GHA and DGHA that were run."""
+    return numbers.loc[numbers["table"].isin(FIT_TIMES), "mean"].dropna()
 
 
 def speedups_within_margin(numbers: pd.DataFrame) -> dict[str, int]:

@@ -308,7 +308,7 @@ class Searched(_Part):
 
 
 class Placebo(NamedPart):
-    """Wrong program, whose numbers the verdicts should tell from the numbers of a right program.
+    """Wrong program, whose numbers the verdicts should tell from the numbers of a correct program.
 
     In place of our numbers in a cell it has our numbers from the same row and column of another ``table``, from the
     next row of the same cycle, or from ``runs`` with these settings. Of the cell's own settings, those that these runs

@@ -1,10 +1,10 @@
-"""Shares of the verdicts of our numbers, and of right and wrong programs in simulated comparisons.
+"""Shares of the verdicts of our numbers, and of correct and wrong programs in simulated comparisons.
 
-A count of reproduced numbers says little without the count that a right program would have. In each of `N_DRAWS` draws,
-a right program is compared with itself: as many of our runs as were published, drawn with replacement, stand in the
-published place, rounded as printed, and as many of our runs as there are, drawn with replacement, in ours. The repeats
-are drawn once for a row of a table, so that the numbers of a row, which are of the same runs, vary together. Wrong
-programs are simulated in the same way, with other runs in our place:
+A count of reproduced numbers says little without the count that a correct program would have. In each of `N_DRAWS`
+draws, a correct program is compared with itself: as many of our runs as were published, drawn with replacement, stand
+in the published place, rounded as printed, and as many of our runs as there are, drawn with replacement, in ours. The
+repeats are drawn once for a row of a table, so that the numbers of a row, which are of the same runs, vary together.
+Wrong programs are simulated in the same way, with other runs in our place:
 
 - a program that is off by half a standard deviation: our draws, shifted up;
 - the placebos of the reference (`references.layout.Placebo`).
@@ -12,7 +12,8 @@ programs are simulated in the same way, with other runs in our place:
 The verdicts of a draw are corrected for all numbers of the table, as those on the published numbers. Ours, a right and
 a wrong program are counted on the same numbers: those that all of them have.
 
-Choice: numbers distinguish a placebo from a right program if the placebo's reproduced numbers are at most half as many.
+Choice: numbers distinguish a placebo from a correct program if the placebo's reproduced numbers are at most half as
+many.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ N_DRAWS = 200
 ALL, UNSEARCHED = "all", "not searched"
 """Quantities of the shares of all numbers, and of those that no search for settings looked at."""
 
-OURS_PROGRAM, RIGHT, OFF = "ours", "a right program", "off by half an sd"
+OURS_PROGRAM, RIGHT, OFF = "ours", "a correct program", "off by half an sd"
 
 SHOWN = ("reproduced", "differs")
 """Verdicts that are counted."""
@@ -66,8 +67,8 @@ COLUMNS = ["source", "row", "quantity", "program", *COUNTS, "right", "tells"]
 
 ``row`` is a table or a part of a reference. On ``n`` numbers, ``ours`` and ``ours_differs`` are the counts of our
 verdicts, ``reproduced`` and ``differs`` the means of the program's counts over the draws, with the ends of their 95 %
-intervals, and ``right`` the mean count that a right program reproduces. ``tells`` is "yes" if the numbers distinguish a
-right program from a placebo, "no" if not, and missing for other programs.
+intervals, and ``right`` the mean count that a correct program reproduces. ``tells`` is "yes" if the numbers distinguish
+a correct program from a placebo, "no" if not, and missing for other programs.
 """
 
 FloatArray = NDArray[np.float64]
@@ -99,7 +100,7 @@ def simulate(
     runs: Runs,
     tables: Collection[str] | None = None,
 ) -> Programs:
-    """Return the verdicts on our numbers, and on those of right and wrong programs in simulated comparisons.
+    """Return the verdicts on our numbers, and on those of correct and wrong programs in simulated comparisons.
 
     ``numbers`` are those of all published tables, since a placebo may have the numbers of another table; the verdicts
     are on those of ``tables``, by default of all.
@@ -291,7 +292,7 @@ def shares_of_parts(
 
 
 def shares_of(programs: Programs, counted: Collection[int]) -> Iterator[dict[str, Any]]:
-    """Yield the shares of each program on those of the counted numbers that it, ours and a right program have."""
+    """Yield the shares of each program on those of the counted numbers that it, ours and a correct program have."""
     right, own = programs[RIGHT], programs[OURS_PROGRAM]
     for name, program in programs.items():
         places = program.places[program.places.isin(list(counted))]

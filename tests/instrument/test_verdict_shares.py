@@ -1,4 +1,4 @@
-"""Shares of the verdicts of right and wrong programs, on made-up tables."""
+"""Shares of the verdicts of correct and wrong programs, on made-up tables."""
 
 import math
 from pathlib import Path
@@ -95,7 +95,7 @@ def shares(snapshot: Snapshot, quantity: str = "Error") -> dict[str, dict[str, o
 def test_a_right_program_is_mostly_reproduced_and_a_shifted_program_hardly(snapshot):
     for quantity in ("Error", "Dimensionality"):
         own = shares(snapshot, quantity)
-        right, off = own["a right program"], own["off by half an sd"]
+        right, off = own["a correct program"], own["off by half an sd"]
         assert (right["n"], right["differs"]) == (40, pytest.approx(0.0, abs=1))
         # of normal values, 93 % are reproduced, and 92 % of a program off by the margin differ
         assert right["reproduced"] == pytest.approx(37, abs=2)
@@ -127,7 +127,7 @@ def test_numbers_of_the_same_row_are_drawn_together():
     numbers = snapshot.numbers
     first = numbers[(numbers["table"] == "A") & (numbers["column"] == "5")]
     both = pd.concat([first, first.assign(column="again")], ignore_index=True)
-    right = simulate(both, [], snapshot.runs)["a right program"]
+    right = simulate(both, [], snapshot.runs)["a correct program"]
     half = len(first)
     assert (right.verdicts[:half] == right.verdicts[half:]).all()
     assert len(np.unique(right.verdicts)) > 1
@@ -149,8 +149,8 @@ def test_the_parts_of_a_reference_count_each_number_once(snapshot):
 def test_the_first_line_names_the_placebos_that_a_quantity_does_not_tell_apart(snapshot):
     tables, plain = (snapshot.tables(["A"], with_shares=own) for own in (True, False))
     own, lines = shares(snapshot), render_documents(tables, "markdown").splitlines()
-    right, equal = own["a right program"]["reproduced"], own["equal runs"]["reproduced"]
-    counts = f"{right:.0f} against {equal:.0f} of 40 numbers would be reproduced"
+    right, equal = own["a correct program"]["reproduced"], own["equal runs"]["reproduced"]
+    counts = f"{right:.1f} against {equal:.1f} of 40 numbers would be reproduced"
     sentence = f"this table does not tell DGHA from equal runs, since {counts}."
     assert lines[2].startswith(
         f"Error: {sentence} Dimensionality: this table does not tell DGHA from equal runs"

@@ -107,7 +107,7 @@ def test_render_writes_valid_links_and_the_verdicts_between_the_marks_of_a_page(
     printed("render", "--results", folder, "--findings", findings, "--readme", page)
     first = page.read_text(encoding="utf-8").split(mark)[1].strip()
     assert " ".join(first.split()) in " ".join(findings.read_text(encoding="utf-8").split())
-    assert first.startswith("- The slides: NE-pPCA's numbers are reproduced ")
+    assert first.startswith("- The slides (settings fitted): NE-pPCA's numbers are reproduced ")
     page.write_text(mark)
     said = f"page.md: expected two lines {mark.strip()}, got 1 of them. The text goes between them."
     assert said in printed("render", "--results", folder, "--readme", page, code=2)

@@ -93,7 +93,7 @@ def test_a_program_with_two_hidden_nodes_everywhere_is_distinguished():
     snapshot = Snapshot(results_by_config({early_stopping.CONFIG: runs}), {}, [REFERENCE])
     shares = snapshot.shares_of_parts
     shares = shares[shares["quantity"] == ALL].set_index("program")
-    assert shares.loc["ours", "ours"] == shares.loc["a right program", "reproduced"] == 2
+    assert shares.loc["ours", "ours"] == shares.loc["a correct program", "reproduced"] == 2
     assert shares.loc["two hidden nodes", ["reproduced", "tells"]].tolist() == [0.0, "yes"]
 
 

@@ -152,10 +152,7 @@ class TestComparison:
         runs.add("cancer1", "ne_ppca", tau=5.0, error=2.0, n_nodes=1)
         figure = runs.add("cancer1", "ne_ppca", tau=5.0, error=3.0, n_nodes=2).figures()["F5"]
         titles = [panel.title for panel in figure.panels]
-        assert titles == [
-            "a) test error: 1 of 1 means within the margin",
-            "b) nodes left: 1 of 1 means within the margin",
-        ]
+        assert titles == ["a) test error", "b) nodes left"]
         # The slide prints 2.30 (1).
         expected = [("2.3", "2.5", "2"), ("1.0", "1.5", "2")]
         assert [(row["published"], row["mean"], row["n"]) for row in rows(figure)] == expected
@@ -167,7 +164,6 @@ class TestComparison:
         for error, tau in itertools.product((8.9, 9.1), (5.0, 10.0, 15.0)):
             runs.add("cancer1", "ne_ppca", tau=tau, error=error)
         figure = runs.figures()["F5"]
-        assert figure.panels[0].title == "a) test error: 0 of 3 means within the margin"
         ax = draw(figure).axes[0]
         named = {text.get_text(): text.xy for text in ax.texts}
         assert len(named) == 2
