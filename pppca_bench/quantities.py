@@ -56,8 +56,11 @@ def error_of(known: Container[str], split: str = "test") -> str:
 SCORES = _GROUPS["scores"]
 """Scores on the test split of runs that store their predictions, by name."""
 
-BALANCED_SCORES = ("balanced_accuracy_percent", "macro_f1_percent")
-"""Scores that give each class the same weight. Runs may choose settings by those on the validation split."""
+RANK_SCORES = ("roc_auc_percent", "average_precision_percent")
+"""Scores of the order in which a classifier ranks the samples by class; no threshold changes them."""
+
+BALANCED_SCORES = ("balanced_accuracy_percent", "macro_f1_percent", *RANK_SCORES)
+"""Scores that do not favour frequent classes. Runs may choose settings by those on the validation split."""
 
 RECALL, RECALL_END = "recall_", "_percent"
 """Beginning and end of the names of the classes' recalls, such as ``recall_benign_percent``."""

@@ -24,7 +24,7 @@ from pppca_bench.base.parameters import (
 from pppca_bench.base.samples import power_of_two_above
 from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.learning_rules import BackpropRule, RpropRule
-from pppca_bench.classifiers.mlp import MLP, MLPClassifier, MLPRegressor
+from pppca_bench.classifiers.mlp import MLP, ClassWeight, MLPClassifier, MLPRegressor
 from pppca_bench.classifiers.network import Activation, HiddenActivation, uniform_per_weight
 from pppca_bench.classifiers.training import (
     BackpropLanes,
@@ -115,6 +115,7 @@ class RpropMLP(RpropTraining):
         return mean, float(np.sqrt(np.mean((X - mean) ** 2))) or 1.0
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RpropMLPClassifier(RpropMLP, MLPClassifier):
     """Classify with a small multi-layer perceptron trained by RPROP with early stopping.
 
@@ -166,6 +167,11 @@ class RpropMLPClassifier(RpropMLP, MLPClassifier):
         Whether inputs are unchanged, or centred by the training mean and divided by the root mean square of all centred
         training inputs, a single number. A rotation of the inputs, such as PCA that keeps all components, then changes
         neither origin nor scale.
+    class_weight : {"balanced"} or None, default=None
+        "balanced" gives each class the same weight in the training error and in the validation error that stops the
+        training. Choice: samples of rarer classes are repeated to as many as the most frequent class has, which needs
+        no weights in the compiled training; dividing the outputs by the classes' shares was worse on imbalanced data
+        (docs/choices.md). `predict_proba` then estimates the probabilities for equally frequent classes.
 
     Attributes
     ----------
@@ -186,7 +192,7 @@ class RpropMLPClassifier(RpropMLP, MLPClassifier):
     stop_reason_ : {"generalisation_loss", "training_progress", "max_epochs"}
     measures_ : dict of str to float
         Measures of a run in the Proben1 report: least training and validation error, overfit (generalisation loss at
-        the end), total and relevant epochs, connection traversals.
+        the end), total and relevant epochs, connection traversals; with ``class_weight`` over the repeated samples.
 
     Examples
     --------
@@ -195,6 +201,8 @@ class RpropMLPClassifier(RpropMLP, MLPClassifier):
     >>> RpropMLPClassifier((4,), random_state=0).fit(X, y).score(X, y) > 0.9
     True
     """
+
+    class_weight: ClassWeight = None
 
 
 class RpropMLPRegressor(RpropMLP, MLPRegressor):
@@ -241,6 +249,8 @@ class BackpropMLPClassifier(MLPClassifier):
         Early stopping as in `RpropMLPClassifier`; by default training runs for all epochs.
     keep : {"last", "best"}, default="last"
         Whether the result has the weights after the last epoch or at the validation minimum.
+    class_weight : {"balanced"} or None, default=None
+        As in `RpropMLPClassifier`.
     random_state : int, RandomState, Generator or None, default=None
         Source of the initial weights, the order of the samples and the held-out share.
 
@@ -277,6 +287,7 @@ class BackpropMLPClassifier(MLPClassifier):
     generalisation_loss: NotNegativeOrInfinite = math.inf
     training_progress: NotNegative = 0.0
     keep: Literal["last", "best"] = "last"
+    class_weight: ClassWeight = None
     random_state: Any = None
 
     @property

@@ -28,8 +28,12 @@ from pppca_bench.classifiers.training_data import (
     SplitEstimator,
     TrainingSet,
     one_hot,
+    with_equal_classes,
 )
 from pppca_bench.compiled.arrays import Floats
+
+ClassWeight = Literal["balanced"] | None
+"""Weights of classes in the errors: by their numbers of samples, or equal."""
 
 
 class MLP(SplitEstimator):
@@ -194,6 +198,13 @@ class LargestOutputMixin(ClassifierMixin):
 
 class MLPClassifier(LargestOutputMixin, MLP):
     """Base of multi-layer perceptrons as classifiers."""
+
+    class_weight: ClassWeight = None  # a parameter of networks trained by gradient descent
+
+    def _make_task(self, split: Split, rng: np.random.Generator) -> TrainingTask:
+        if self.class_weight is not None:
+            split = with_equal_classes(split)
+        return super()._make_task(split, rng)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the probability of each class.

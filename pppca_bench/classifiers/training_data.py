@@ -185,6 +185,22 @@ def hold_out(split: Split, rng: np.random.Generator, *, stratified: bool = True)
     return Split(X, y, X_val, y_val)
 
 
+def with_equal_classes(split: Split) -> Split:
+    """Repeat samples, in training and validation data, to as many of each class as the most frequent class has."""
+    training, validation = _repeated(split.X, split.y), _repeated(split.X_val, split.y_val)
+    return Split(*training, *validation)
+
+
+def _repeated(X: Floats, y: Labels) -> tuple[Floats, Labels]:
+    _, numbers, counts = np.unique(y, return_inverse=True, return_counts=True)
+    rows = []
+    for number in range(len(counts)):
+        # the samples of the class in turn, again and again
+        rows.append(np.resize(np.flatnonzero(numbers == number), counts.max()))
+    chosen = np.concatenate(rows)
+    return X[chosen], y[chosen]
+
+
 def one_hot(y: Labels, classes: Labels) -> Floats:
     """Return targets: 1 for the sample's class, 0 for the others, float64 (n_samples, n_classes)."""
     return (y[:, None] == classes).astype(np.float64)

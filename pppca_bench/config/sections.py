@@ -45,7 +45,14 @@ Grid = Mapping[str, Any]
 
 Repeats = Annotated[int, Ge(1), Le(10_000)]
 Title = Annotated[str, MinLen(1), MaxLen(100)]
-By = Literal["validation_error", "retained_variance", "balanced_accuracy", "macro_f1"]
+By = Literal[
+    "validation_error",
+    "retained_variance",
+    "balanced_accuracy",
+    "macro_f1",
+    "roc_auc",
+    "average_precision",
+]
 NamesToChoose = Annotated[tuple[str, ...], MinLen(1), MaxLen(10)]
 
 _STORABLE = (float, int, str, type(None))
@@ -75,6 +82,17 @@ class MethodRequest(NamedTuple):
     title: str = ""
     given: Names = ()
     is_added: bool = False
+
+    @property
+    def of_classes(self) -> list[str]:
+        """Return the settings of the classifiers that only classification problems have."""
+        section, names = self.classifier, list[str]()
+        while section:
+            names += [
+                name for name in find_classifier(section["rule"][0]).of_classes if name in section
+            ]
+            section = section.get("base", {})
+        return names
 
     @property
     def entries(self) -> list[Method | Classifier]:
@@ -263,6 +281,9 @@ def read_classifier(value: Any, info: ValidationInfo, *, in_ensemble: bool = Fal
             f"expected a classifier that combines no others, got {entry.name!r}", "rule"
         )
     _check_grid(entry, grid)
+    for name in entry.of_classes:
+        if grid[name] == (None,):
+            del grid[name]
     members = {"base": others["base"]} if "base" in others else {}
     return {"rule": (entry.name,), **grid, **members}
 

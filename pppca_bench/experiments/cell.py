@@ -23,6 +23,7 @@ from pppca_bench.experiments.measures import (
     error_percent,
     measure_reconstruction,
     predictions_of,
+    rank_scores,
     score_predictions,
     validated_result,
 )
@@ -326,8 +327,11 @@ def _measure_errors(run: _Run) -> None:
         if not (is_network and problem.n_classes is None and f"{split}_{name}" in values):
             values[f"{split}_{name}"] = error
         if split == "validation" and is_scored and problem.n_classes is not None:
-            validation_scores = class_scores(predicted, y, range(problem.n_classes))
-            values |= {f"{split}_{score}": validation_scores[score] for score in BALANCED_SCORES}
+            scored = class_scores(predicted, y, range(problem.n_classes))
+            scored |= rank_scores(classifier, run.given(X), y, problem)
+            for score in BALANCED_SCORES:
+                if score in scored:
+                    values[f"{split}_{score}"] = scored[score]
     if is_network:
         values["test_squared_error_percent"] = classifier.squared_error_percent(
             run.given(X), run.given(y)

@@ -14,7 +14,7 @@ from pppca_bench.base.projection import max_variances
 from pppca_bench.classifiers import squared_error_percent
 from pppca_bench.compiled.arrays import Array, Floats
 from pppca_bench.problems import Problem
-from pppca_bench.quantities import BALANCED_SCORES, RECALL, RECALL_END, described
+from pppca_bench.quantities import RANK_SCORES, RECALL, RECALL_END, described
 from pppca_bench.runs import Curves, RunResult, RunSpec, failed_result
 from pppca_bench.store.columns import RUN_COLUMNS
 from pppca_bench.store.export import IDENTITY, PREDICTED, PROBABILITIES, TARGETS
@@ -46,8 +46,8 @@ def score_predictions(
     Returns
     -------
     dict of str to float
-        Scores, named as in `pppca_bench.quantities.SCORES`. For classes: those of `class_scores` and, if there are
-        class probabilities, log loss. For numbers: R², the mean over targets.
+        Scores, named as in `pppca_bench.quantities.SCORES`. For classes: those of `class_scores` and `rank_scores` and,
+        if there are class probabilities, log loss. For numbers: R², the mean over targets.
     dict of str to array
         Targets, predictions and, if there are any, probabilities of shape (n_test, n_classes).
     """
@@ -65,7 +65,7 @@ def score_predictions(
         scores["log_loss"] = float(
             metrics.log_loss(y, kept[PROBABILITIES], labels=np.arange(problem.n_classes))
         )
-    return scores, kept
+    return scores | rank_scores(estimator, X, y, problem), kept
 
 
 def class_scores(predicted: Array, y: Array, labels: Sequence[object]) -> dict[str, float]:
@@ -78,11 +78,57 @@ def class_scores(predicted: Array, y: Array, labels: Sequence[object]) -> dict[s
     right = np.array([np.sum((y == index) & (predicted == index)) for index in present])
     n, n_predicted = (np.array([np.sum(of == index) for index in present]) for of in (y, predicted))
     recalls, f1 = 100.0 * right / n, 200.0 * right / (n + n_predicted)
-    scores = (100.0 * float(np.mean(predicted == y)), float(recalls.mean()), float(f1.mean()))
-    return dict(zip(("accuracy_percent", *BALANCED_SCORES), scores, strict=True)) | {
-        f"{RECALL}{name if (name := str(labels[index])).isprintable() else ascii(name)}{RECALL_END}": recall
-        for index, recall in zip(present, recalls.tolist(), strict=True)
+    scores = {
+        "accuracy_percent": 100.0 * float(np.mean(predicted == y)),
+        "balanced_accuracy_percent": float(recalls.mean()),
+        "macro_f1_percent": float(f1.mean()),
     }
+    for index, recall in zip(present, recalls.tolist(), strict=True):
+        label = str(labels[index])
+        name = label if label.isprintable() else ascii(label)
+        scores[f"{RECALL}{name}{RECALL_END}"] = recall
+    return scores
+
+
+def rank_scores(estimator: Any, X: Floats, y: Array, problem: Problem) -> dict[str, float]:
+    """Return ROC AUC and average precision, in percent, of a fitted classifier on samples; none if it scores no class.
+
+    The score of a class is the decision function or, without one, the probability. Choices: the area under the ROC
+    curve is the mean over the classes in y, each against all others, the same area for each of two classes. Average
+    precision is that mean for more than two classes; of two, it is that of the class with fewer training rows, since
+    that of a frequent class is near 100 for any ranking.
+    """
+    from sklearn import metrics
+
+    n_classes = problem.n_classes or 0
+    scores, present = _scores_of_classes(estimator, X, n_classes), np.unique(y).tolist()
+    if scores is None or len(present) < 2:
+        return {}
+    areas = [metrics.roc_auc_score(y == index, scores[:, index]) for index in present]
+    counts = np.bincount(problem.y_train.astype(np.int64), minlength=n_classes)
+    positive = [int(counts.argmin())] if n_classes == 2 else present
+    precisions = [
+        metrics.average_precision_score(y == index, scores[:, index]) for index in positive
+    ]
+    means = [100.0 * float(np.mean(values)) for values in (areas, precisions)]
+    return dict(zip(RANK_SCORES, means, strict=True))
+
+
+def _scores_of_classes(estimator: Any, X: Floats, n_classes: int) -> Floats | None:
+    """Return scores of shape (n_samples, n_classes), 0 for unknown classes; None if there is no score of each class."""
+    known = np.asarray(getattr(estimator, "classes_", np.arange(n_classes)), dtype=np.int64)
+    scores = np.zeros((len(X), n_classes))
+    if hasattr(estimator, "decision_function"):
+        given = as_matrix(estimator.decision_function(X))
+        if given.ndim == 1:
+            given = np.column_stack([-given, given])
+        # others have a score of each pair of classes
+        if given.shape == (len(X), len(known)):
+            scores[:, known] = given
+            return scores
+    if hasattr(estimator, "predict_proba"):
+        return probabilities_of(estimator, X, n_classes)
+    return None
 
 
 def as_matrix(made: Any, where: str = "expected a matrix of numbers") -> Floats:

@@ -276,11 +276,15 @@ def _check_fit(
             raise ConfigError(
                 f"{location}: {expected}, got {label}, which is {data.task}. {remedy}"
             )
-    if data.task != "classification" and f"{config.by}_percent" in BALANCED_SCORES:
-        expected = f"expected a classification problem, since the config has `by: {config.by}`"
-        raise ConfigError(
-            f"{location}: {expected}, got {label}, which is {data.task}. Set `by: validation_error`."
-        )
+    if data.task != "classification":
+        of_classes = {name: "null" for method in methods for name in method.of_classes}
+        if f"{config.by}_percent" in BALANCED_SCORES:
+            of_classes["by"] = "validation_error"
+        for name, other in of_classes.items():
+            expected = f"expected a classification problem, since the config sets `{name}`"
+            raise ConfigError(
+                f"{location}: {expected}, got {label}, which is {data.task}. Set `{name}: {other}`."
+            )
     if not isinstance(data, Problem):
         return
     sizes = len(data.X_train), len(data.X_validation), len(data.X_test)

@@ -84,11 +84,15 @@ class Classifier(Entry):
     ----------
     regressor : str
         Dotted path of the class for approximation problems, with the same parameters; "" if there is no such class.
+    of_classes : tuple of str
+        Parameters of ``estimator`` that the class for approximation does not have. They are null by default, and only
+        runs whose config sets them name them.
     is_ensemble : bool
         Whether it combines other classifiers, which a config sets under ``base``.
     """
 
     regressor: str = ""
+    of_classes: tuple[str, ...] = ()
     is_ensemble: bool = False
 
     @property

@@ -86,6 +86,6 @@ def of_imbalance(classes: Sequence[str], counts: NDArray[np.int64]) -> str:
     error = 100 - 100 * counts.max() / counts.sum()
     return (
         f"the classes are imbalanced ({', '.join(shares)}{more}): always {printable(classes[order[0]])!r}"
-        f" has an error of {error:.3g} %. Read balanced accuracy and recall,"
-        " and choose settings `by: balanced_accuracy` or macro_f1."
+        f" has an error of {error:.3g} %. Set `class_weight: balanced` in `classifier`, choose settings"
+        " `by: balanced_accuracy`, macro_f1, roc_auc or average_precision, and read these scores and recall."
     )

@@ -21,8 +21,10 @@ from pppca_bench.problems.uci import uci_sets
 from pppca_bench.yaml_files.source import parse_yaml, read_yaml
 
 SHIPPED = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
-RPROP = {key: (one.default,) for key, one in section_of(CLASSIFIERS["rprop"]).items()} | {
-    "rule": ("rprop",)
+RPROP = {"rule": ("rprop",)} | {
+    key: (one.default,)
+    for key, one in section_of(CLASSIFIERS["rprop"]).items()
+    if key not in CLASSIFIERS["rprop"].of_classes
 }
 
 

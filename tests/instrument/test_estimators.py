@@ -103,7 +103,18 @@ BY_DEFAULT += [make(n_epochs=5, learning_rate=0.1) for make in (DGHA, *LIKE_DGHA
 """Engines that keep as many components as their rules say."""
 
 
-@parametrize_with_checks([*BY_SPLIT, *OTHERS, *BY_DEFAULT])
+def expected_failures(estimator):
+    """Return the checks that fail by choice, with the reason."""
+    if "class_weight" not in estimator.get_params():
+        return {}
+    return {
+        "check_class_weight_classifiers": "weights of a dict need not be ratios of numbers of rows"
+    }
+
+
+@parametrize_with_checks(
+    [*BY_SPLIT, *OTHERS, *BY_DEFAULT], expected_failed_checks=expected_failures
+)
 def test_scikit_learns_contract(estimator, check):
     check(estimator)
 

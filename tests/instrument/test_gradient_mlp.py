@@ -46,6 +46,23 @@ def test_class_that_only_the_validation_data_have_gets_an_output(iris):
     assert classifier.decision_function(X).shape == (90, 3)
 
 
+@pytest.mark.parametrize("network", [RpropMLPClassifier, BackpropMLPClassifier])
+def test_balanced_classes_have_as_many_samples_as_the_most_frequent_class(iris, network):
+    """Of 3, 2 and 1 training samples, and 2 and 1 validation samples; regressors have no classes to balance."""
+    X, y = iris[0], iris[1]
+    first, second, third = (X[y == number] for number in range(3))
+    training = np.concatenate([first[:3], second[:2], third[:1]]), [0, 0, 0, 1, 1, 2]
+    validation = np.concatenate([first[5:7], second[5:6]]), [0, 0, 1]
+    repeated = np.concatenate([first[:3], second[[0, 1, 0]], third[[0, 0, 0]]])
+    validated = np.concatenate([first[5:7], second[[5, 5]]])
+    given = {"max_epochs": 20, "random_state": 0}
+    plain = network((3,), **given).fit(repeated, np.repeat([0, 1, 2], 3), validated, [0, 0, 1, 1])
+    balanced = network((3,), class_weight="balanced", **given).fit(*training, *validation)
+    assert_array_equal(weights_of(balanced), weights_of(plain))
+    assert_array_equal(balanced.validation_curve_, plain.validation_curve_)
+    assert "class_weight" not in RpropMLPRegressor().get_params()
+
+
 def test_probabilities_are_the_nearest_to_the_outputs(iris):
     classifier = RpropMLPClassifier((), max_epochs=1, random_state=0).fit(*iris)
     classifier._weights = [np.array([[0.9, 0, 0, 0, 0], [0.5, 0, 0, 0, 0], [-0.3, 0, 0, 0, 0]])]

@@ -10,7 +10,8 @@ from pppca_bench.classifiers import (
     squared_error_percent,
 )
 from pppca_bench.classifiers.genetic_mlp import GAMLPClassifier
-from pppca_bench.experiments.measures import class_scores
+from pppca_bench.experiments.measures import class_scores, rank_scores
+from pppca_bench.problems import Problem
 
 # A linear network of one input, y = b + w x, on the points (0, 0) and (1, 1), validated on (1, 0.5), from b = w = 0
 # with steps of 0.1, which grow by 1.2 as long as no gradient changes its sign:
@@ -123,3 +124,45 @@ def test_class_scores_are_means_over_the_classes_that_are_there():
             "recall_'rare\\u200b'_percent": 50,
         }
     )
+
+
+class Scored:
+    """Classifier whose decision function, or probabilities, are its inputs."""
+
+    def __init__(self, classes, name="decision_function"):
+        self.classes_ = np.array(classes)
+        setattr(self, name, lambda X: X[:, 0] if X.shape[1] == 1 else X)
+
+
+def problem_of(y_train, n_classes):
+    X, y = np.zeros((len(y_train), 1)), np.array(y_train)
+    return Problem.of_splits(
+        [X, X, X], [y, y, y], name="", task="classification", n_classes=n_classes, sha256=""
+    )
+
+
+def test_rank_scores_of_two_classes_are_the_area_of_either_and_the_precision_of_the_rarer():
+    # Descending by score for class 1: 1, 0, 1, 0. Of the four pairs of a 1 and a 0, three are in order; the precision
+    # is 1 at the first 1 and 2/3 at the second. Descending for class 0: 0, 1, 0, 1, with the same precisions.
+    X, y = np.array([[0.9], [0.8], [0.3], [-2.0]]), np.array([1, 0, 1, 0])
+    expected = {"roc_auc_percent": 75.0, "average_precision_percent": 100 * (1 + 2 / 3) / 2}
+    for y_train in ([0, 0, 1], [0, 1, 1]):
+        assert rank_scores(Scored([0, 1]), X, y, problem_of(y_train, 2)) == pytest.approx(expected)
+    # With another 1 at the end, the precision of class 1 has the term 3/5, that of class 0 begins with 1/2.
+    X, y = np.vstack([X, [[-3.0]]]), np.append(y, 1)
+    rare_1, rare_0 = (
+        rank_scores(Scored([0, 1]), X, y, problem_of(rows, 2)) for rows in ([0, 0, 1], [0, 1, 1])
+    )
+    assert rare_1["average_precision_percent"] == pytest.approx(100 * (1 + 2 / 3 + 3 / 5) / 3)
+    assert rare_0["average_precision_percent"] == pytest.approx(100 * (1 / 2 + 2 / 4) / 2)
+
+
+def test_rank_scores_of_several_classes_are_means_and_an_unknown_class_is_not_ranked():
+    probabilities = np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5], [0.6, 0.4]])
+    y, known = np.array([0, 2, 1, 0]), Scored([0, 2], "predict_proba")
+    scores = rank_scores(known, probabilities, y, problem_of([0, 1, 2, 2], 3))
+    # Classes 0 and 2 are in order; class 1, which is unknown, has equal scores.
+    assert scores["roc_auc_percent"] == pytest.approx(100 * (1 + 0.5 + 1) / 3)
+    assert scores["average_precision_percent"] == pytest.approx(100 * (1 + 1 / 4 + 1) / 3)
+    assert rank_scores(known, probabilities[:1], y[:1], problem_of([0, 1, 2], 3)) == {}
+    assert rank_scores(object(), probabilities, y, problem_of([0, 1, 2], 3)) == {}

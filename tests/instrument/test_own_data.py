@@ -217,6 +217,7 @@ def test_imbalanced_classes_are_said_before_the_run(tmp_path, rare, is_imbalance
     data = data_of(tmp_path, csv_of(100, x=range(13), y=classes), duplicates="keep")
     assert data.problem().has_imbalanced_labels == is_imbalanced
     assert data.notices == is_imbalanced * [
-        "the classes are imbalanced (a 60 %, b 24 %, c 16 %): always 'a' has an error of 40 %. Read balanced accuracy"
-        " and recall, and choose settings `by: balanced_accuracy` or macro_f1."
+        "the classes are imbalanced (a 60 %, b 24 %, c 16 %): always 'a' has an error of 40 %. Set"
+        " `class_weight: balanced` in `classifier`, choose settings `by: balanced_accuracy`, macro_f1, roc_auc or"
+        " average_precision, and read these scores and recall."
     ]

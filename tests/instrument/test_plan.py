@@ -15,6 +15,7 @@ from builders import config_of, expanded, small
 from pppca_bench.config import plan
 from pppca_bench.config.experiment import Config
 from pppca_bench.config.plan import Identity, count_runs, derive_seed, expand
+from pppca_bench.methods.entry import Classifier
 from pppca_bench.methods.networks import NetworkSetting
 from pppca_bench.methods.protocol import section_of
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
@@ -283,9 +284,19 @@ def test_cells_name_every_parameter_of_method_classifier_and_members_with_its_va
     named = spec.cell.parameters, ensemble, members
     entries = METHODS["gha"], CLASSIFIERS["bagging"], CLASSIFIERS["rprop"]
     for settings, entry in zip(named, entries, strict=True):
-        assert settings.keys() - {"rule"} == section_of(entry).keys()
+        of_classes = entry.of_classes if isinstance(entry, Classifier) else ()
+        assert settings.keys() - {"rule"} == section_of(entry).keys() - set(of_classes)
     assert (members["hidden_activation"], members["hidden"]) == ("softsign", (3,))
     assert spec.cell.settings["classifier.base.hidden"] == (3,)
+
+
+def test_only_a_run_whose_config_weights_classes_names_their_weights():
+    keys = []
+    for weight in ({}, {"class_weight": None}, {"class_weight": "balanced"}):
+        (spec,) = planned(GHA, classifier={"rule": "rprop", **weight})
+        keys.append((spec.key, setting(spec, "classifier.class_weight")))
+    assert keys[0] == keys[1] != keys[2]
+    assert [weight for _, weight in keys] == [None, None, "balanced"]
 
 
 def test_a_methods_tau_and_classifier_replace_those_of_the_config():

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from builders import config_of
 
-from pppca_bench.base.parameters import Count, LayerSizes, Positive
+from pppca_bench.base.parameters import Count, LayerSizes, Positive, parameters_of
 from pppca_bench.compiled.cache import FAMILIES
 from pppca_bench.errors import ConfigError
 from pppca_bench.methods.entry import Classifier, Method
@@ -32,6 +32,9 @@ def test_every_entry_is_described_and_its_class_follows_the_protocol(entry):
         assert parameter.name == key
         assert "a value" not in parameter.expected
         assert parameter.checked(parameter.default) == parameter.default
+    for key in entry.of_classes if isinstance(entry, Classifier) else ():
+        assert section_of(entry)[key].default is None
+        assert not entry.regressor or key not in parameters_of(import_estimator(entry.regressor))
 
 
 def test_names_and_titles_of_entries_are_unique():

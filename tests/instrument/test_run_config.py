@@ -231,10 +231,15 @@ def test_scores_of_classes_do_not_choose_on_numbers_to_approximate():
     X = np.random.default_rng(0).normal(size=(40, 3))
     document = DOCUMENT | {"tau": "auto", "methods": ["pca"], "splits": 1, "repeats": 1}
     said = (
-        r"problems\[0\]: expected a classification problem, since the config has `by: macro_f1`, got line, which is"
+        r"problems\[0\]: expected a classification problem, since the config sets `by`, got line, which is"
         r" approximation\. Set `by: validation_error`\."
     )
     with pytest.raises(ConfigError, match=said):
         pppca_bench.run(document | {"by": "macro_f1"}, {"line": (X, X[:, 0])})
+    weighted = document | {"classifier": {"class_weight": "balanced"}}
+    with pytest.raises(
+        ConfigError, match=r"sets `class_weight`, got line.* Set `class_weight: null`"
+    ):
+        pppca_bench.run(weighted, {"line": (X, X[:, 0])})
     by_error = pppca_bench.run(document | {"by": "validation_error"}, {"line": (X, X[:, 0])})
     assert by_error.outcome.n_done == 1
