@@ -170,6 +170,8 @@ def run(
             from pppca_bench.experiments.pool import start_server
 
             start_server()
+        if dry_run and not quiet:
+            notify(f"Reading {', '.join(map(str, configs))} and the data.")
         # Imported while the server of the workers starts.
         from pppca_bench.experiments.request import read_request
 
@@ -265,7 +267,7 @@ def _write_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
         shown = [table for table in tables if table.id != RETAINED or len(tables) == 1]
         click.echo(render_documents(shown, "terminal"), nl=False)
         if "X" in [table.id for table in shown]:
-            advice = recommendations(snapshot.runs, snapshot.means("X")[1])
+            advice = recommendations(snapshot.runs, snapshot.facts, snapshot.means("X")[1])
             click.echo("".join(f"\n{line}\n" for line in advice), nl=False)
         end = f"No table shows the runs of {name}."
         if tables:

@@ -185,11 +185,11 @@ def _sources(snapshot: Snapshot, shown: Sequence[PageTable]) -> list[Mapping[str
 def _recommended(store: Store, snapshot: Snapshot, configs: Sequence[str]) -> list[str]:
     """Return the recommendations that `pppca run` prints for each config; a single config's runs are read already."""
     if len(configs) == 1:
-        return list(recommendations(snapshot.runs, snapshot.means("X")[1]))
+        return list(recommendations(snapshot.runs, snapshot.facts, snapshot.means("X")[1]))
     sentences = []
     for name in configs:
         of_config = take_snapshot(store, snapshot.references, [name])
-        for sentence in recommendations(of_config.runs, of_config.means("X")[1]):
+        for sentence in recommendations(of_config.runs, of_config.facts, of_config.means("X")[1]):
             sentences.append(f"{name}: {sentence}")
     return sentences
 

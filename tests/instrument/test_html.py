@@ -137,7 +137,9 @@ def test_the_report_of_own_results_compares_methods_and_has_no_other_section(sto
     assert [one["id"] for one in Page(text).all("section") if "id" in one] == expected
     assert 'href="by_config/mine/R.csv"' in text
     (first, second) = re.findall("<li>(.*?)</li>", text.partition("</ul>\n<div")[0])[-2:]
-    assert first.startswith("Recommended by the validation error: flowers, PCA, τ = 10 ")
+    assert first.startswith(
+        "Best by the validation error, without a baseline to compare with: flowers, PCA"
+    )
     assert second.startswith(
         "flowers: error from 1.05 to 4.15\u00a0% with 2.0 to 2.0 features; 0 of"
     )

@@ -270,3 +270,34 @@ def test_a_final_pipeline_of_a_known_problem_learns_from_its_test_samples_too():
     pppca_bench.run(ONCE | {"problems": ["wine"]})
     fitted, wine = pppca_bench.pipeline("own/wine/pca/0", final=True), load_problem("wine")
     assert_allclose(fitted["reduce"].mean_, np.vstack([wine.X_train, wine.X_test]).mean(axis=0))
+
+
+def test_a_file_is_read_as_the_run_s_table_and_gets_a_column_for_each_target():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(24, 4)).round(3), columns=["x1", "x2", "y1", "y2"])
+    forms = {"sep": ";", "decimal": ","}
+    frame.to_csv("own.csv", index=False, **forms)
+    frame[["x2", "x1"]].to_csv("new.csv", index=False, **forms)
+    problem = {"csv": "own.csv", "target": ["y1", "y2"], "read": forms}
+    write_config(Path(), ONCE | {"problems": [problem]})
+    printed("run", "own.yaml", "--workers", 0, "--no-tables")
+    printed("predict", "own/own.csv/pca/0", "new.csv", "--out", "predicted.csv")
+    predicted = pd.read_csv("predicted.csv")
+    assert list(predicted) == ["x2", "x1", "predicted_1", "predicted_2"]
+    rows = pppca_bench.read_table("new.csv", **forms)
+    expected = pppca_bench.pipeline("own/own.csv/pca/0", final=True).predict(rows)
+    assert_allclose(predicted.iloc[:, 2:], expected, rtol=1e-9)
+    frame.assign(predicted_1=0).to_csv("again.csv", index=False, **forms)
+    said = printed("predict", "own/own.csv/pca/0", "again.csv", code=2)
+    assert "again.csv: expected no column named 'predicted_1', which is added" in said
+    frame[["x1"]].to_csv("less.csv", index=False, **forms)
+    said = printed("predict", "own/own.csv/pca/0", "less.csv", code=2)
+    assert "expected the columns x1, x2, got no x2" in said
+
+
+def test_runs_on_known_problems_predict_no_file():
+    Path("new.csv").write_text("x1\n1\n")
+    document = small({"method": "pca", "tau": 5}, repeats=1)
+    pppca_bench.run(document)
+    said = printed("predict", "a/iris/pca/0", "new.csv", code=1)
+    assert "run a/iris/pca/0: expected a run on a table, got one on a known problem." in said

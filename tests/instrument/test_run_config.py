@@ -139,7 +139,7 @@ def test_the_commands_of_the_worked_example_say_what_the_document_says():
     assert "always 'negative' has an error of 9.5 %" in said["data"]
     assert "9.5 %" in text.split("```console")[1]
     assert "page_blocks.csv.xz (10), majority class" in said["run"]
-    assert "Recommended by the validation balanced accuracy: " in said["run"]
+    assert "No method is worth taking on page_blocks.csv.xz: " in said["run"]
     assert "Balanced accuracy, % on page_blocks.csv.xz" in said["rank"]
     fitted = pppca_bench.pipeline("pages/page_blocks.csv.xz/pca/0", final=True)
     assert set(fitted.predict(pppca_bench.read_table(table.name))) == {"negative", "positive"}
@@ -223,7 +223,7 @@ def test_a_notebook_shows_the_table_the_recommendation_and_the_methods_in_pairs(
     mean = done.runs[done.runs.method == "pca"].test_error_percent.mean()
     assert texts[0] == "own (3), PCA"
     assert any(text.startswith(f"{mean:.2f} (") for text in texts)
-    assert "<p>Recommended by the validation error: own, " in page
+    assert "<p>No method is worth taking on own: " in page
     assert "PCA, τ = 10 − all features" in page
 
 
