@@ -94,6 +94,11 @@ def unitless(title: str) -> str:
     return title.partition(",")[0]
 
 
+def in_sentence(title: str) -> str:
+    """Return a title as it stands within a sentence; abbreviations such as ROC keep their capitals."""
+    return f"{title[:1].lower()}{title[1:]}" if title[1:2].islower() else title
+
+
 def in_order(names: Iterable[str]) -> list[str]:
     """Return the names of quantities in the order of `QUANTITIES`; all others follow, sorted."""
     known = {name: place for place, name in enumerate(QUANTITIES)}

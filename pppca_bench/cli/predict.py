@@ -13,7 +13,7 @@ from pppca_bench.files import atomic_write
 
 @cli.command()
 @click.argument("run")
-@click.argument("table", type=click.Path(dir_okay=False, exists=True, path_type=Path))
+@click.argument("table", type=FILE)
 @click.option("--out", type=FILE, help="CSV file to write instead of printing.")
 @click.option(
     "--folder",

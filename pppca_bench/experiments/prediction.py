@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pppca_bench.errors import StoreError
 from pppca_bench.experiments.pipeline import pipeline
 from pppca_bench.problems.declaration import format_of, inapplicable, read_table
 from pppca_bench.problems.encode import RowEncoder
@@ -22,7 +21,8 @@ def predict_table(run: str, table: Path, results: Path, **options: Any) -> pd.Da
     run : str
         As in `pipeline`.
     table : Path
-        File with the columns of the run's table, which is read with the same keys of `pandas.read_csv`.
+        File with the columns of the run's table, which is read with the same keys of `pandas.read_csv`; of a known
+        problem, with columns of its scaled inputs, in their order.
     results : Path
         Folder of ``results.sqlite``.
     **options
@@ -37,26 +37,28 @@ def predict_table(run: str, table: Path, results: Path, **options: Any) -> pd.Da
     Raises
     ------
     StoreError
-        The run is not of a table, and for any reason of `pipeline`.
+        For any reason of `pipeline`.
     ValueError
         A column is missing or has other values than that of the run's table, or has the name of a new column.
     """
     fitted = pipeline(run, results, final=True, **options)
     encode = fitted[0]
-    if not isinstance(encode, RowEncoder):
-        raise StoreError(f"run {run}: expected a run on a table, got one on a known problem.")
-    left_out = inapplicable(format_of(table) or "csv", encode.read)
-    rows = read_table(
-        table, **{key: encode.read[key] for key in encode.read if key not in left_out}
-    )
-    predicted = np.asarray(fitted.predict(rows)).reshape(len(rows), -1)
+    if isinstance(encode, RowEncoder):
+        left_out = inapplicable(format_of(table) or "csv", encode.read)
+        keys = {key: encode.read[key] for key in encode.read if key not in left_out}
+        rows = read_table(table, **keys)
+        X: Any = rows
+    else:
+        rows = read_table(table)
+        X = rows.to_numpy().astype(np.float64)
+    predicted = np.asarray(fitted.predict(X)).reshape(len(rows), -1)
     names = ["predicted"]
     if predicted.shape[1] > 1:
         names = [f"predicted_{number}" for number in range(1, predicted.shape[1] + 1)]
     new = pd.DataFrame(predicted, rows.index, names)
     if hasattr(fitted, "predict_proba"):
         columns = [f"probability_{label}" for label in fitted.classes_]
-        new = new.join(pd.DataFrame(fitted.predict_proba(rows), rows.index, columns))
+        new = new.join(pd.DataFrame(fitted.predict_proba(X), rows.index, columns))
     taken = [name for name in new if name in rows]
     if taken:
         raise ValueError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,7 +12,15 @@ from typing import Any
 import pandas as pd
 
 from pppca_bench.pages.document import EMPTY, SIGNED, Document, printed, quantity_text
-from pppca_bench.quantities import BALANCED_SCORES, ERRORS, RECALL, described, error_of, recall_of
+from pppca_bench.quantities import (
+    BALANCED_SCORES,
+    ERRORS,
+    RECALL,
+    described,
+    error_of,
+    in_sentence,
+    recall_of,
+)
 from pppca_bench.results.frames import Runs
 from pppca_bench.results.labels import labels_of
 from pppca_bench.runs import Facts, Scalar, Selector, setting_text, written
@@ -48,11 +57,14 @@ def recommended_text(runs: Runs, advice: Advice, labels: Mapping[int, str]) -> s
     shown = advice.taken or advice.best
     text, call = _described(runs, advice, shown, labels), _call(runs, shown)
     if not advice.gains:
-        return f"Best by the {by}, without a baseline to compare with: {text}. {call}"
+        lead = f"Best by the {by}, without a baseline to compare with: {text}."
+        return f"{lead}{_better_tested(runs, advice, shown, labels)} {call}"
     if shown is advice.best:
         tested = f"It is better than the baselines: {_gains(advice, labels)}."
-        return f"Recommended by the {by}: {text}. {tested}{_rare(runs, shown)} {call}"
-    return f"{_unproven(advice, labels)} Without a method: {text}.{_rare(runs, shown)} {call}"
+        lead = f"Recommended by the {by}: {text}. {tested}"
+    else:
+        lead = f"{_unproven(advice, labels)} Without a method: {text}."
+    return f"{lead}{_rare(runs, shown)}{_better_tested(runs, advice, shown, labels)} {call}"
 
 
 def _unproven(advice: Advice, labels: Mapping[int, str]) -> str:
@@ -61,8 +73,36 @@ def _unproven(advice: Advice, labels: Mapping[int, str]) -> str:
     if max(gain.n for _, gain in advice.gains) < 2:
         reason = "the paired test needs two splits or repeats"
     best = f"The best, {labels[advice.best.number]}, has {_gains(advice, labels)}."
-    quantity = described(advice.quantity).title
-    return f"No method is worth taking on {advice.problem}: {reason}. {quantity}: {best[:1].lower()}{best[1:]}"
+    title = described(advice.quantity).title
+    what = _measured(advice.quantity).removeprefix("validation ")
+    return (
+        f"No method is worth taking for its {what} on {advice.problem}: {reason}. {title}:"
+        f" {best[:1].lower()}{best[1:]}"
+    )
+
+
+def _better_tested(runs: Runs, advice: Advice, shown: Validated, labels: Mapping[int, str]) -> str:
+    """Return why a cell with a better mean on the test split is not recommended, as a sentence; "" without any."""
+    quantity = tested_quantity(runs, advice)
+    sign = 1.0 if described(quantity).more_is_better else -1.0
+    means = {}
+    for number in labels:
+        mean = runs.mean(number, quantity)
+        if mean is not None and runs.cells[number].problem == advice.problem:
+            means[number] = sign * mean
+    best = max(means, key=means.__getitem__, default=shown.number)
+    if best == shown.number or means[best] <= means.get(shown.number, math.inf):
+        return ""
+    return (
+        f" {labels[best]} has the best {_measured(quantity, sign * means[best])}; but test results may not choose,"
+        " since the best of several is too good by chance."
+    )
+
+
+def tested_quantity(runs: Runs, advice: Advice) -> str:
+    """Return the quantity of the test split that belongs to that of the validation splits."""
+    score = advice.quantity.removeprefix("validation_")
+    return score if score in BALANCED_SCORES else error_of(runs.measured[advice.best.number])
 
 
 def _rare(runs: Runs, item: Validated) -> str:
@@ -108,8 +148,7 @@ def _described(runs: Runs, advice: Advice, item: Validated, labels: Mapping[int,
     """Return problem, label, setting and numbers of a cell."""
     label = f"{advice.problem}, {labels[item.number]}"
     facts = [_measured(advice.quantity, item.mean), _measured("dimensionality", item.size)]
-    score = advice.quantity.removeprefix("validation_")
-    tested = [score if score in BALANCED_SCORES else error_of(runs.measured[item.number])]
+    tested = [tested_quantity(runs, advice)]
     whose = ""
     if item.setting:
         label += f" → {settings_text(item.setting)}"
@@ -129,7 +168,7 @@ def _described(runs: Runs, advice: Advice, item: Validated, labels: Mapping[int,
 def _measured(quantity: str, value: float | None = None) -> str:
     """Return the title of a quantity and, if given, its value with the unit, such as ``"test error 2.00 %"``."""
     title, _, unit = described(quantity).title.partition(", ")
-    text = f"{title[:1].lower()}{title[1:]}"
+    text = in_sentence(title)
     if quantity in TESTED:
         text = f"test {text}"
     if value is not None:

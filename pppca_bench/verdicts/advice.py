@@ -68,8 +68,8 @@ class Advice(NamedTuple):
 def advice_on(runs: Runs, facts: Facts, cells: Iterable[int]) -> list[Advice]:
     """Return the advice on each problem of some cells on which a method has done runs.
 
-    Settings are compared by the score that runs of the problem choose by or, without such runs, by the validation
-    error; test errors decide nothing. A cell whose runs choose their settings has the values of the setting that is the
+    Settings are compared by the score of `score_to_choose_by`, if all have it, otherwise by the validation error; test
+    errors decide nothing. A cell whose runs choose their settings has the values of the setting that is the
     best over all runs.
 
     Choices: the best method is recommended if it is better than every baseline by the paired test on the validation
@@ -89,9 +89,9 @@ def advice_on(runs: Runs, facts: Facts, cells: Iterable[int]) -> list[Advice]:
 def _advice(runs: Runs, known: ProblemFacts, numbers: Sequence[int]) -> Advice | None:
     """Return the advice on a problem; None without values of a method."""
     score = score_to_choose_by(runs.cells[number] for number in numbers)
-    quantity = error_of(runs.measured[numbers[0]], "validation")
-    if score:
-        quantity = f"validation_{score}"
+    quantity = f"validation_{score}"
+    if not all(quantity in runs.measured[number] for number in numbers):
+        quantity = error_of(runs.measured[numbers[0]], "validation")
     compared = [_validated(runs, number, quantity) for number in numbers]
     validated = [cell for cell in compared if cell]
     sign = 1.0 if described(quantity).more_is_better else -1.0

@@ -132,7 +132,7 @@ def test_the_report_of_own_results_compares_methods_and_has_no_other_section(sto
     file.write_text("", encoding="utf-8")
     printed("report", "--results", tmp_path)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "<title>Results of mine</title>" in text
+    assert "<title>mine</title>" in text
     expected = ["answer", "methods", "provenance"]
     assert [one["id"] for one in Page(text).all("section") if "id" in one] == expected
     assert 'href="by_config/mine/R.csv"' in text

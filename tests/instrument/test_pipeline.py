@@ -1,5 +1,6 @@
 """Pipeline of a stored run: its numbers, raw rows, pickling and errors."""
 
+import io
 import json
 import pickle
 import re
@@ -295,9 +296,12 @@ def test_a_file_is_read_as_the_run_s_table_and_gets_a_column_for_each_target():
     assert "expected the columns x1, x2, got no x2" in said
 
 
-def test_runs_on_known_problems_predict_no_file():
-    Path("new.csv").write_text("x1\n1\n")
-    document = small({"method": "pca", "tau": 5}, repeats=1)
-    pppca_bench.run(document)
-    said = printed("predict", "a/iris/pca/0", "new.csv", code=1)
-    assert "run a/iris/pca/0: expected a run on a table, got one on a known problem." in said
+def test_a_file_of_scaled_inputs_is_predicted_by_a_run_on_a_known_problem():
+    pppca_bench.run(small({"method": "pca", "tau": 5}, repeats=1))
+    X = load_problem("iris").X_test[:5]
+    pd.DataFrame(X).add_prefix("x").to_csv("new.csv", index=False)
+    table = pd.read_csv(io.StringIO(printed("predict", "a/iris/pca/0", "new.csv")))
+    expected = pppca_bench.pipeline("a/iris/pca/0", final=True).predict_proba(X)
+    assert_allclose(table.filter(like="probability"), expected, atol=1e-9)
+    pd.DataFrame(X[:, 1:]).add_prefix("x").to_csv("less.csv", index=False)
+    assert "X has 3 features" in printed("predict", "a/iris/pca/0", "less.csv", code=2)
