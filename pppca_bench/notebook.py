@@ -66,7 +66,7 @@ class Completed:
             parts += [f"<h4>{escape(document.title)}</h4>", rows]
             parts += [f"<p>{escape(text)}</p>" for text in document.paragraphs()]
         if "X" in names:
-            advice = recommendations(snapshot.runs, snapshot.means("X")[1])
+            advice = recommendations(snapshot.runs, snapshot.facts, snapshot.means("X")[1])
             parts += [f"<p>{escape(text)}</p>" for text in advice]
         summary = "<details><summary>Methods in pairs</summary><pre>"
         parts += [f"{summary}{escape(text)}</pre></details>" for text in _in_pairs(snapshot)]

@@ -80,9 +80,13 @@ def described(quantity: str) -> Quantity:
     if quantity in SIZES:
         return Quantity(quantity, ".0f", is_count=True)
     if quantity.startswith(RECALL):
-        label = quantity.removeprefix(RECALL).removesuffix(RECALL_END)
-        return Quantity(f"Recall of {label}, %", more_is_better=True)
+        return Quantity(f"Recall of {recall_of(quantity)}, %", more_is_better=True)
     return QUANTITIES.get(quantity) or MEASURES.get(quantity, Quantity(quantity, ".3g"))
+
+
+def recall_of(quantity: str) -> str:
+    """Return the label of the class that a recall is of."""
+    return quantity.removeprefix(RECALL).removesuffix(RECALL_END)
 
 
 def unitless(title: str) -> str:
@@ -90,9 +94,9 @@ def unitless(title: str) -> str:
     return title.partition(",")[0]
 
 
-def lower(title: str) -> str:
-    """Return a title for the middle of a sentence."""
-    return title[:1].lower() + title[1:]
+def in_sentence(title: str) -> str:
+    """Return a title as it stands within a sentence; abbreviations such as ROC keep their capitals."""
+    return f"{title[:1].lower()}{title[1:]}" if title[1:2].islower() else title
 
 
 def in_order(names: Iterable[str]) -> list[str]:

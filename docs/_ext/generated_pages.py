@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "results"
 _WHOLE = {
     "name": "Results are stored under this name; it must be unique.",
+    "title": "Title of the page that `pppca report` writes about the config, by default its name.",
     "problems": "A name, a list of names (`pppca data list`), or [tables of your own](own_data.md).",
     "repeats": "Number of runs of each setting, each with its own seed. May be left out with `splits` or `folds`.",
     "splits": "Number of random splits of user-defined tables.",

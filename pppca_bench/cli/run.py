@@ -175,6 +175,8 @@ def run(
             from pppca_bench.experiments.pool import start_server
 
             start_server()
+        if dry_run and not quiet:
+            notify(f"Reading {', '.join(map(str, configs))} and the data.")
         # Imported while the server of the workers starts.
         from pppca_bench.experiments.request import read_request
 
@@ -304,7 +306,7 @@ def _print_answer(name: str, snapshot: Snapshot, tables: Sequence[Document]) -> 
     click.echo(render_documents(shown, "terminal"), nl=False)
     advice = list[str]()
     if "X" in [table.id for table in shown]:
-        advice += recommendations(snapshot.runs, snapshot.means("X")[1])
+        advice += recommendations(snapshot.runs, snapshot.facts, snapshot.means("X")[1])
     verdicts = verdict_lines(name, snapshot)
     click.echo("".join(f"\n{line}\n" for line in [*advice, *verdicts]), nl=False)
     return bool(verdicts)

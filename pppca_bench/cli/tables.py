@@ -24,6 +24,7 @@ from pppca_bench.cli._shared import (
 )
 from pppca_bench.cli.filling import check_filled, configs_filling, read_named
 from pppca_bench.config.shipped import shipped_experiments
+from pppca_bench.errors import StoreError
 from pppca_bench.files import atomic_write, remove_stale
 from pppca_bench.pages.formats import EXTENSIONS, RECORDS, Format
 from pppca_bench.runs import Names
@@ -130,13 +131,16 @@ def _shown(snapshot: Snapshot, names: Collection[str], show_all: bool) -> list[s
 def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path | None) -> None:
     """Draw the figures: SVG, PNG, and the plotted numbers as CSV.
 
-    FIGURES are identifiers (all by default).
+    FIGURES are identifiers (all by default). Of own data, scores are drawn by method, scores by number of features, and
+    the confusion matrix of the best method.
 
     Examples:
       pppca figures
+      pppca figures scores
       pppca figures --out manuscript/figures
     """
-    from pppca_bench.pages.figure_drawing import write_figures
+    from pppca_bench.pages.figure_drawing import write_drawings, write_figures
+    from pppca_bench.pages.own_data import own_results
 
     folder = out or results / "figures"
     if not (results / DATABASE).exists():
@@ -144,15 +148,24 @@ def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path
     with read_store(results) as store:
         snapshot = read_snapshot(store, references=references)
         drawn, rankings = snapshot.figures(store), snapshot.rankings()
-    can_be_drawn = [figure.figure for figure in drawn if figure.panels] + [
-        spec.id for spec, _ in rankings
-    ]
+        of_problems = own_results(snapshot, store) if snapshot.is_own else []
+    own = [figure for result in of_problems for figure in result.figures]
+    can_be_drawn = [figure.figure for figure in drawn if figure.panels]
+    can_be_drawn += [spec.id for spec, _ in rankings] + [figure.id for figure in own]
     check_filled("figure", names, can_be_drawn, results, snapshot.references)
+    if not can_be_drawn:
+        raise StoreError(
+            f"{results}: expected runs that a figure shows, got none. Own data need runs of a method on them."
+        )
     if names:
+        own = [figure for figure in own if figure.id in names]
         drawn = [figure for figure in drawn if figure.figure in names]
         rankings = [(spec, ranking) for spec, ranking in rankings if spec.id in names]
     paths = write_figures(drawn, rankings, folder)
+    paths += write_drawings([(one.id, one.images(), one.numbers) for one in own], folder)
     click.echo(f"Wrote {len(paths)} files to {folder}.")
+    if snapshot.is_own and not references:
+        return
     lacking = {figure.figure: "; ".join(figure.missing) for figure in drawn}
     ranked = [spec for spec, _ in rankings]
     for spec in snapshot.ranking_specs:
@@ -261,7 +274,8 @@ def report(results: Path, references: tuple[Path, ...], out: Path | None) -> Non
     path = out or results / "report.html"
     with read_store(results) as store:
         snapshot = read_snapshot(store, references=references)
-        page = render_report(snapshot, store, _addresses(), path.parent, _run_command)
+        titles = {name: _title_in(name, text) for name, text in store.config_texts().items()}
+        page = render_report(snapshot, store, _addresses(), path.parent, _run_command, titles)
     atomic_write(path, page)
     click.echo(f"Wrote {path} ({len(page.encode()) / 1e3:,.0f} kB).")
 
@@ -293,6 +307,14 @@ def rules(config: str, results: Path, form: MethodsFormat) -> None:
         origins = store.origins([config])
         described = describe_config(runs, store.problems(), _addresses(), origins)
     click.echo(render_methods(config, described, form), nl=False)
+
+
+def _title_in(name: str, text: str) -> str:
+    """Return the title in the text of a config, by default its name."""
+    from pppca_bench.yaml_files.source import parse_yaml
+
+    document = parse_yaml(Path(f"{name}.yaml"), text).value
+    return str(document.get("title", name)) if isinstance(document, dict) else name
 
 
 def _run_command(name: str) -> list[str]:

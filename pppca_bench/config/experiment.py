@@ -31,6 +31,7 @@ from pppca_bench.config.sections import (
     MethodRequest,
     NamesToChoose,
     Repeats,
+    Title,
     distinct,
     has_classifier,
     read_method,
@@ -179,6 +180,7 @@ class Config(Section):
     """
 
     name: _Name
+    title: Title = ""
     splits: _Splits = 1
     folds: _Folds = 0
     split_seed: _SplitSeed = SEED

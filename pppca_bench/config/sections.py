@@ -308,7 +308,6 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
     among = {name: grid[name] for name in sorted(names) if len(grid.get(name, ())) > 1}
     choose = _choice(entry, among, config) if among else {}
     grid |= dict.fromkeys(among, (AUTO,))
-    is_scored = bool(config.get("predictions")) or f"{config.get('by')}_percent" in BALANCED_SCORES
     classifier = {}
     if has_classifier(entry):
         classifier = others["classifier"] or config.get("classifier", {})
@@ -318,10 +317,26 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
         classifier,
         others["repeats"] or config.get("repeats", 0),
         choose,
-        predictions=is_scored and entry.makes != "measures",
+        predictions=False,  # decided below, as is ``given``
         title=others["title"],
     )
-    return request._replace(given=_given_settings(as_mapping(value, "method"), request))
+    return request._replace(
+        predictions=_stores_predictions(request, config),
+        given=_given_settings(as_mapping(value, "method"), request),
+    )
+
+
+def _stores_predictions(method: MethodRequest, config: Mapping[str, Any]) -> bool:
+    """Return whether runs of a method store predictions and have their scores.
+
+    They do if the config asks for them, chooses by a score or weights classes, whose effect only scores show.
+    """
+    if method.entry.makes == "measures":
+        return False
+    of_config = method._replace(classifier=config.get("classifier", {}))
+    is_by_score = f"{config.get('by')}_percent" in BALANCED_SCORES
+    is_weighted = bool(method.of_classes or of_config.of_classes)
+    return bool(config.get("predictions")) or is_by_score or is_weighted
 
 
 def _thresholds(entry: Method, grid: ParameterValues, config: Mapping[str, Any]) -> tuple[Any, ...]:

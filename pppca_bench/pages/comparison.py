@@ -19,7 +19,7 @@ from pppca_bench.pages.document import (
 )
 from pppca_bench.pages.escapes import in_markdown, to_csv
 from pppca_bench.pages.formats import RECORDS
-from pppca_bench.quantities import SIZES, described, lower, unitless
+from pppca_bench.quantities import SIZES, described, in_sentence, unitless
 from pppca_bench.references.reference import Reference
 from pppca_bench.verdicts.judge import VERDICTS
 from pppca_bench.verdicts.numbers import OURS, record_frame, results_of
@@ -235,7 +235,7 @@ def _places(numbers: pd.DataFrame) -> list[str]:
     number: Any
     for number in numbers.itertuples():
         quantity = described(number.quantity)
-        name = lower(unitless(quantity.short or quantity.title))
+        name = in_sentence(unitless(quantity.short or quantity.title))
         places.append(", ".join((number.table, number.row, number.column, name)))
     return places
 

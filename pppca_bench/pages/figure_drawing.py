@@ -78,11 +78,7 @@ _TEXT_MARGIN = 0.01
 def write_figures(
     figures: Iterable[Figure], rankings: Iterable[tuple[RankingSpec, Ranking]], out_dir: Path
 ) -> list[Path]:
-    """Write each figure that has panels, and the diagram of each ranking, as SVG, PNG and CSV; return the files.
-
-    The same numbers give the same bytes. In the CSV the interval of a single repeat is empty. A missing folder is
-    created.
-    """
+    """Write each figure that has panels, and the diagram of each ranking, as `write_drawings` does."""
     drawings = []
     for figure in figures:
         if figure.panels:
@@ -90,6 +86,17 @@ def write_figures(
     for spec, ranking in rankings:
         numbers = ranking.errors.T.assign(mean_rank=ranking.mean_ranks).rename_axis("method")
         drawings.append((spec.id, to_images(draw_ranking, spec, ranking), numbers.reset_index()))
+    return write_drawings(drawings, out_dir)
+
+
+def write_drawings(
+    drawings: Iterable[tuple[str, Mapping[str, bytes], pd.DataFrame]], out_dir: Path
+) -> list[Path]:
+    """Write drawings, each with its name, `to_images` and numbers, as SVG, PNG and CSV; return the files.
+
+    The same numbers give the same bytes. In the CSV the interval of a single repeat is empty. A missing folder is
+    created.
+    """
     paths = []
     for name, images, numbers in drawings:
         files = {**images, "csv": to_csv(numbers.map(ten_digits)).encode()}

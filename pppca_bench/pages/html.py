@@ -19,6 +19,7 @@ from pppca_bench.pages.figure_drawing import draw, draw_ranking, to_images
 from pppca_bench.pages.index_page import headline, not_run, sources_document
 from pppca_bench.pages.means import VERDICT_SIGNS
 from pppca_bench.pages.methods_section import describe_config, software
+from pppca_bench.pages.own_data import own_results
 from pppca_bench.pages.page_tables import PageTable, anchor, page_table, table_of_means
 from pppca_bench.pages.pair_tables import pairs_document, pairs_sentence
 from pppca_bench.pages.ranks import ranking_document
@@ -47,18 +48,19 @@ def render_report(
     addresses: Mapping[str, str],
     folder: Path,
     run_command: Callable[[str], list[str]],
+    titles: Mapping[str, str],
 ) -> str:
     """Render the page of a snapshot from ``store``, which has learning curves, provenance and texts of configs.
 
     ``addresses`` are the sources of the problems' data. A table whose CSV is in ``folder / "tables"``, or that of a
-    single config, has a link to it. ``run_command`` returns the words of the command that runs a config.
+    single config, has a link to it. ``run_command`` returns the words of the command that runs a config, and
+    ``titles`` are those of the configs, by name.
     """
     texts, counts = store.config_texts(), snapshot.runs.counts.values()
     names = list(texts)
     figures = [figure for figure in snapshot.figures(store) if figure.panels]
     answers = snapshot.answers(figures)
-    shipped = {one.title for one in snapshot.references if one.name not in snapshot.added}
-    is_own = snapshot.run_sources.isdisjoint(shipped)
+    is_own = snapshot.is_own
     shown, files = _chosen(snapshot, folder, names, all_own=is_own)
     advice = _recommended(store, snapshot, names) if is_own else []
     sentences, pairs = _compared_pairs(snapshot) if is_own else ([], [])
@@ -78,7 +80,8 @@ def render_report(
         "with_code": _with_code,
     }
     return templates.get_template("report.html").render(
-        title=_title(answers.title, names),
+        title=_title(answers.title, list(titles.values()), is_own=is_own),
+        own_results=own_results(snapshot, store) if is_own else [],
         headline=[*advice, *headline(snapshot, answers), *sentences],
         nearness=sources_document(snapshot),
         n_done=sum(count["n_done"] for count in counts),
@@ -103,11 +106,12 @@ def render_report(
     )
 
 
-def _title(answer: str, configs: Sequence[str]) -> str:
+def _title(answer: str, configs: Sequence[str], *, is_own: bool) -> str:
     """Return the title of the page: the configs, or the title of the answer if there are too many to name."""
-    if len(configs) <= MAX_TITLE_NAMES:
-        return f"Results of {join_words(configs)}"
-    return answer or f"Results of {len(configs)} configs"
+    if len(configs) > MAX_TITLE_NAMES:
+        return answer or f"Results of {len(configs)} configs"
+    named = join_words(configs)
+    return named if is_own else f"Results of {named}"
 
 
 def _chosen(
@@ -185,11 +189,11 @@ def _sources(snapshot: Snapshot, shown: Sequence[PageTable]) -> list[Mapping[str
 def _recommended(store: Store, snapshot: Snapshot, configs: Sequence[str]) -> list[str]:
     """Return the recommendations that `pppca run` prints for each config; a single config's runs are read already."""
     if len(configs) == 1:
-        return list(recommendations(snapshot.runs, snapshot.means("X")[1]))
+        return list(recommendations(snapshot.runs, snapshot.facts, snapshot.means("X")[1]))
     sentences = []
     for name in configs:
         of_config = take_snapshot(store, snapshot.references, [name])
-        for sentence in recommendations(of_config.runs, of_config.means("X")[1]):
+        for sentence in recommendations(of_config.runs, of_config.facts, of_config.means("X")[1]):
             sentences.append(f"{name}: {sentence}")
     return sentences
 

@@ -20,7 +20,7 @@ from pppca_bench.pages.document import (
     quantity_text,
     true_minus,
 )
-from pppca_bench.quantities import described, lower, unitless
+from pppca_bench.quantities import described, in_sentence, unitless
 from pppca_bench.references.layout import Layout, Line
 from pppca_bench.references.reference import Reference
 from pppca_bench.runs import Facts, grouped
@@ -150,7 +150,7 @@ def _short_headers(row_header: str, columns: Iterable[str]) -> tuple[list[str], 
         quantity = described(name)
         headers.append(quantity.short or quantity.title)
         if quantity.short:
-            meanings.append(f"{unitless(quantity.short)}: {lower(unitless(quantity.title))}")
+            meanings.append(f"{unitless(quantity.short)}: {in_sentence(unitless(quantity.title))}")
     return headers, f"{'; '.join(meanings)}." if meanings else ""
 
 
@@ -308,7 +308,7 @@ def _note_on_cells(cells: Iterable[CellNumbers]) -> list[str]:
     for cell in cells:
         shows, form = shown_in(cell)
         if len(shows) > 1 and "(" in form:
-            in_brackets.add(filled(form, [lower(described(name).title) for name in shows]))
+            in_brackets.add(filled(form, [in_sentence(described(name).title) for name in shows]))
     return [f"Each cell shows {' or '.join(sorted(in_brackets))}."] if in_brackets else []
 
 
@@ -336,7 +336,7 @@ def _note_on_differences(numbers: pd.DataFrame) -> str:
     texts = []
     for quantity, of_quantity in compared.groupby("quantity", sort=False):
         mean, n_below = mean_difference(of_quantity)
-        title = lower(unitless(described(str(quantity)).title))
+        title = in_sentence(unitless(described(str(quantity)).title))
         difference = quantity_text(str(quantity), mean, "+")
         texts.append(f"{title} {difference} ({n_below} of {len(of_quantity)} below)")
     return f"Ours − published, on average: {', '.join(texts)}." if texts else ""

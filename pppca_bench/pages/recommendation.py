@@ -3,93 +3,152 @@
 from __future__ import annotations
 
 import itertools
+import math
+import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import pandas as pd
 
-from pppca_bench.pages.document import EMPTY, Document, quantity_text
-from pppca_bench.quantities import BALANCED_SCORES, ERRORS, described, error_of
+from pppca_bench.pages.document import EMPTY, SIGNED, Document, printed, quantity_text
+from pppca_bench.quantities import (
+    BALANCED_SCORES,
+    ERRORS,
+    RECALL,
+    described,
+    error_of,
+    in_sentence,
+    recall_of,
+)
 from pppca_bench.results.frames import Runs
 from pppca_bench.results.labels import labels_of
-from pppca_bench.runs import Parameters, Scalar, grouped, setting_text, written
+from pppca_bench.runs import Facts, Scalar, Selector, setting_text, written
 from pppca_bench.store.choices import recommended, score_to_choose_by
-from pppca_bench.verdicts.pairs import MARGIN
+from pppca_bench.verdicts.advice import Advice, Validated, advice_on
 
 _KEY_LENGTH = 10
 """Number of characters of a run's key that name the run."""
+
+LEAST_RECALL = 50.0
+"""Least recall of each class, in percent, that needs no remark."""
 
 TESTED = (*ERRORS, *BALANCED_SCORES)
 """Quantities of the test split."""
 
 
-def recommendations(runs: Runs, numbers: pd.DataFrame) -> Iterator[str]:
-    """Yield the recommended cell of each problem, and the fewest features within `MARGIN` of it, as sentences.
-
-    They are chosen by means over the validation splits, never by the test error: by the score that runs of the problem
-    choose by or, without such runs, by the validation error. A cell whose runs choose their settings has the value of
-    the setting that is the best over all runs. The cells are those of the numbers, the rows of X in the frame of
-    printed numbers.
-    """
+def recommendations(runs: Runs, facts: Facts, numbers: pd.DataFrame) -> Iterator[str]:
+    """Yield the advice on each problem as sentences, see `advice_on`; ``numbers`` are the rows of X in their frame."""
     cells = list(dict.fromkeys(itertools.chain(*numbers["cells"])))
     labels = labels_of(runs, cells)
-    done = [number for number in labels if runs.counts[number]["n_done"]]
-    for of_problem in grouped(done, lambda number: runs.cells[number].problem).values():
-        yield from _recommended_of(runs, of_problem, labels)
+    for advice in advice_on(runs, facts, cells):
+        yield recommended_text(runs, advice, labels)
+        if advice.smallest:
+            fewest = _described(runs, advice, advice.smallest, labels)
+            limit = f"{advice.matters:g} point{'s' if advice.matters != 1.0 else ''}"
+            yield f"Fewest features at most {limit} from it: {fewest}. {_call(runs, advice.smallest)}"
 
 
-class _Validated(NamedTuple):
-    """Cell with a mean over its validation splits and a number of features, both of ``setting`` if its runs choose."""
+def recommended_text(runs: Runs, advice: Advice, labels: Mapping[int, str]) -> str:
+    """Return the recommended cell of a problem, or why no method is recommended, as sentences."""
+    by = _measured(advice.quantity)
+    if advice.taken is None and advice.gains:
+        return f"{_unproven(advice, labels)}{_rare(runs, advice.best)}"
+    shown = advice.taken or advice.best
+    text, call = _described(runs, advice, shown, labels), _call(runs, shown)
+    if not advice.gains:
+        lead = f"Best by the {by}, without a baseline to compare with: {text}."
+        return f"{lead}{_better_tested(runs, advice, shown, labels)} {call}"
+    if shown is advice.best:
+        tested = f"It is better than the baselines: {_gains(advice, labels)}."
+        lead = f"Recommended by the {by}: {text}. {tested}"
+    else:
+        lead = f"{_unproven(advice, labels)} Without a method: {text}."
+    return f"{lead}{_rare(runs, shown)}{_better_tested(runs, advice, shown, labels)} {call}"
 
-    number: int
-    value: float
-    size: float
-    setting: Parameters
+
+def _unproven(advice: Advice, labels: Mapping[int, str]) -> str:
+    """Return the sentence that no method is worth taking, with the numbers of the best."""
+    reason = "by the paired test on the validation splits, none is better than the baselines"
+    if max(gain.n for _, gain in advice.gains) < 2:
+        reason = "the paired test needs two splits or repeats"
+    best = f"The best, {labels[advice.best.number]}, has {_gains(advice, labels)}."
+    title = described(advice.quantity).title
+    what = _measured(advice.quantity).removeprefix("validation ")
+    return (
+        f"No method is worth taking for its {what} on {advice.problem}: {reason}. {title}:"
+        f" {best[:1].lower()}{best[1:]}"
+    )
 
 
-def _recommended_of(runs: Runs, numbers: Sequence[int], labels: Mapping[int, str]) -> Iterator[str]:
-    """Yield the sentences on the cells of a problem."""
-    score = score_to_choose_by(runs.cells[number] for number in numbers)
-    quantity, sign = error_of(runs.measured[numbers[0]], "validation"), 1.0
-    if score:
-        quantity, sign = f"validation_{score}", -1.0
-    compared = list[_Validated]()
-    for number in numbers:
-        if validated := _validated(runs, number, quantity):
-            compared.append(validated)
-    if not compared:
-        return
-    best = min(compared, key=lambda item: (sign * item.value, item.size))
-    near = [item for item in compared if sign * (item.value - best.value) <= MARGIN]
-    smallest = min(near, key=lambda item: item.size)
-    key = runs.done(best.number)["key"].iloc[0][:_KEY_LENGTH]
-    problem = runs.cells[best.number].problem
-    text = _text(runs, best, f"{problem}, {labels[best.number]}", quantity)
-    yield (
-        f"Recommended by the {_measured(quantity)}: {text}. To fit it to all rows:"
+def _better_tested(runs: Runs, advice: Advice, shown: Validated, labels: Mapping[int, str]) -> str:
+    """Return why a cell with a better mean on the test split is not recommended, as a sentence; "" without any."""
+    quantity = tested_quantity(runs, advice)
+    sign = 1.0 if described(quantity).more_is_better else -1.0
+    means = {}
+    for number in labels:
+        mean = runs.mean(number, quantity)
+        if mean is not None and runs.cells[number].problem == advice.problem:
+            means[number] = sign * mean
+    best = max(means, key=means.__getitem__, default=shown.number)
+    if best == shown.number or means[best] <= means.get(shown.number, math.inf):
+        return ""
+    return (
+        f" {labels[best]} has the best {_measured(quantity, sign * means[best])}; but test results may not choose,"
+        " since the best of several is too good by chance."
+    )
+
+
+def tested_quantity(runs: Runs, advice: Advice) -> str:
+    """Return the quantity of the test split that belongs to that of the validation splits."""
+    score = advice.quantity.removeprefix("validation_")
+    return score if score in BALANCED_SCORES else error_of(runs.measured[advice.best.number])
+
+
+def _rare(runs: Runs, item: Validated) -> str:
+    """Return the class of which a cell finds less than half and the remedy, as a sentence; "" without such a class."""
+    recalls = {}
+    for name in runs.measured[item.number]:
+        if name.startswith(RECALL):
+            recalls[name] = runs.mean(item.number, name) or 0.0
+    if not recalls or min(recalls.values()) >= LEAST_RECALL:
+        return ""
+    rare = min(recalls, key=recalls.__getitem__)
+    text = f" It finds {recalls[rare]:.0f} % of the rows of class {recall_of(rare)}"
+    if runs.cells[item.number].settings.get("classifier.class_weight"):
+        return f"{text}."
+    return f"{text}: `class_weight: balanced` in `classifier` finds more."
+
+
+def _gains(advice: Advice, labels: Mapping[int, str]) -> str:
+    """Return by how much the best method is better than each baseline, such as ``"+2.10 on all features (…)"``."""
+    parts = []
+    for baseline, gain in advice.gains:
+        text = f"{printed(gain.difference, SIGNED)} against {labels[baseline.number]}"
+        if gain.n > 1:
+            text += f" (95 % interval {printed(gain.low, SIGNED)} to {printed(gain.high, SIGNED)})"
+        parts.append(text)
+    return ", ".join(parts)
+
+
+def _call(runs: Runs, item: Validated) -> str:
+    """Return the commands that fit a cell to all rows, with the run's name or, if others have it too, with its key."""
+    cell, run = runs.cells[item.number], runs.done(item.number).iloc[0]
+    key, config = run["key"][:_KEY_LENGTH], runs.source(item.number)["config"]
+    name = f"{config}/{cell.problem}/{cell.method}/{run['repeat']}"
+    if len(runs.of_configs((config,)).find(Selector(cell.problem, cell.method))) > 1:
+        name = key
+    return (
+        f"To predict by it, fitted to all rows: `pppca predict {shlex.quote(name)} new.csv`, or"
         f' `pppca_bench.pipeline("{key}", final=True)`.'
     )
-    if smallest.size < best.size:
-        text = _text(runs, smallest, f"{problem}, {labels[smallest.number]}", quantity)
-        yield f"Fewest features at most {MARGIN:g} point from it: {text}."
 
 
-def _validated(runs: Runs, number: int, quantity: str) -> _Validated | None:
-    """Return a cell with the mean of a quantity of the validation split; None if its runs do not have it."""
-    settings, values = recommended(runs.cells[number], runs.choices(number)) or ({}, {})
-    value = values.get(quantity, runs.mean(number, quantity))
-    size = values.get("dimensionality", runs.mean(number, "dimensionality"))
-    if value is None or size is None:
-        return None
-    return _Validated(number, value, size, tuple(settings.items()))
-
-
-def _text(runs: Runs, item: _Validated, label: str, quantity: str) -> str:
-    """Return label, setting and numbers of a recommended cell."""
-    facts = [_measured(quantity, item.value), _measured("dimensionality", item.size)]
-    score = quantity.removeprefix("validation_")
-    tested = [score if score in BALANCED_SCORES else error_of(runs.measured[item.number])]
+def _described(runs: Runs, advice: Advice, item: Validated, labels: Mapping[int, str]) -> str:
+    """Return problem, label, setting and numbers of a cell."""
+    label = f"{advice.problem}, {labels[item.number]}"
+    facts = [_measured(advice.quantity, item.mean), _measured("dimensionality", item.size)]
+    tested = [tested_quantity(runs, advice)]
     whose = ""
     if item.setting:
         label += f" → {settings_text(item.setting)}"
@@ -109,7 +168,7 @@ def _text(runs: Runs, item: _Validated, label: str, quantity: str) -> str:
 def _measured(quantity: str, value: float | None = None) -> str:
     """Return the title of a quantity and, if given, its value with the unit, such as ``"test error 2.00 %"``."""
     title, _, unit = described(quantity).title.partition(", ")
-    text = f"{title[:1].lower()}{title[1:]}"
+    text = in_sentence(title)
     if quantity in TESTED:
         text = f"test {text}"
     if value is not None:

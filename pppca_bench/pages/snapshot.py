@@ -295,6 +295,12 @@ class Snapshot:
         return joined(several)
 
     @property
+    def is_own(self) -> bool:
+        """Return whether no published number of an installed reference was run, so that methods are compared."""
+        installed = {one.title for one in self.references if one.name not in self.added}
+        return self.run_sources.isdisjoint(installed)
+
+    @property
     def run_sources(self) -> set[str]:
         """Return the titles of the references of which a published number was run."""
         results = results_of(self.numbers)

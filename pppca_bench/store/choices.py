@@ -15,9 +15,19 @@ Choice = Mapping[str, Any]
 
 
 def score_to_choose_by(cells: Iterable[Cell]) -> str | None:
-    """Return the name of the score that any cells choose their settings by, such as ``"macro_f1_percent"``."""
-    rules = {cell.choose.get("by") for cell in cells}
-    return next((name for name in BALANCED_SCORES if name.removesuffix("_percent") in rules), None)
+    """Return the name of the score that any cells choose their settings by, such as ``"macro_f1_percent"``.
+
+    Choice: without such cells, it is balanced accuracy if a network gives the classes equal weights, since its error
+    grows; None otherwise.
+    """
+    known = list(cells)
+    rules = {cell.choose.get("by") for cell in known}
+    for name in BALANCED_SCORES:
+        if name.removesuffix("_percent") in rules:
+            return name
+    weights = ("classifier.class_weight", "classifier.base.class_weight")
+    is_weighted = any(cell.settings.get(name) for cell in known for name in weights)
+    return BALANCED_SCORES[0] if is_weighted else None
 
 
 def best_candidate(choose: Settings, tried: Sequence[Values]) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -213,6 +213,13 @@ def run_details(store: Store, key: str) -> dict[str, Any]:
         "provenance": provenance,
         "error": result.error if result else None,
     }
+
+
+def last_day(store: Store, keys: Collection[str]) -> str:
+    """Return the day on which the last of some runs was finished, such as ``"2026-11-27"``."""
+    query = "SELECT max(finished_at) FROM runs WHERE key IN (SELECT value FROM json_each(?))"
+    ((finished_at,),) = store.rows(query, keys)
+    return str(finished_at).partition("T")[0]
 
 
 def load_predictions(run: str, results: str | Path = RESULTS) -> pd.DataFrame:

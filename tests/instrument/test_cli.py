@@ -103,7 +103,8 @@ class TestRun:
     def test_the_first_run_does_everything_the_second_nothing_and_a_dry_run_leaves_no_trace(
         self, config, tmp_path
     ):
-        planned = f"{N_RUNS} runs planned, 0 done, {N_RUNS} to run in 14 cells.\n"
+        planned = f"Reading {config} and the data.\n"
+        planned += f"{N_RUNS} runs planned, 0 done, {N_RUNS} to run in 14 cells.\n"
         assert printed("run", config, "--dry-run") == planned
         assert list(tmp_path.iterdir()) == [config]
         first = pppca("run", config, "--workers", 0)

@@ -30,6 +30,7 @@ CALLS = {
     "list": ("", "mine "),
     "merge": ("pppca-results --results merged", "merged"),
     "methods": ("", "dgha "),
+    "predict": (f"mine/{PROBLEM}/dgha/0 {PROBLEM}", ",predicted,probability_setosa,"),
     "rank": (f"--within {PROBLEM}", "First − second"),
     "render": ("--reference theirs --findings findings.md", "findings.md"),
     "report": ("--reference theirs --out report.html", "report.html"),

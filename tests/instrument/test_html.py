@@ -132,12 +132,14 @@ def test_the_report_of_own_results_compares_methods_and_has_no_other_section(sto
     file.write_text("", encoding="utf-8")
     printed("report", "--results", tmp_path)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "<title>Results of mine</title>" in text
+    assert "<title>mine</title>" in text
     expected = ["answer", "methods", "provenance"]
     assert [one["id"] for one in Page(text).all("section") if "id" in one] == expected
     assert 'href="by_config/mine/R.csv"' in text
     (first, second) = re.findall("<li>(.*?)</li>", text.partition("</ul>\n<div")[0])[-2:]
-    assert first.startswith("Recommended by the validation error: flowers, PCA, τ = 10 ")
+    assert first.startswith(
+        "Best by the validation error, without a baseline to compare with: flowers, PCA"
+    )
     assert second.startswith(
         "flowers: error from 1.05 to 4.15\u00a0% with 2.0 to 2.0 features; 0 of"
     )

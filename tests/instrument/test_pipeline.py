@@ -1,5 +1,6 @@
 """Pipeline of a stored run: its numbers, raw rows, pickling and errors."""
 
+import io
 import json
 import pickle
 import re
@@ -270,3 +271,37 @@ def test_a_final_pipeline_of_a_known_problem_learns_from_its_test_samples_too():
     pppca_bench.run(ONCE | {"problems": ["wine"]})
     fitted, wine = pppca_bench.pipeline("own/wine/pca/0", final=True), load_problem("wine")
     assert_allclose(fitted["reduce"].mean_, np.vstack([wine.X_train, wine.X_test]).mean(axis=0))
+
+
+def test_a_file_is_read_as_the_run_s_table_and_gets_a_column_for_each_target():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(24, 4)).round(3), columns=["x1", "x2", "y1", "y2"])
+    forms = {"sep": ";", "decimal": ","}
+    frame.to_csv("own.csv", index=False, **forms)
+    frame[["x2", "x1"]].to_csv("new.csv", index=False, **forms)
+    problem = {"csv": "own.csv", "target": ["y1", "y2"], "read": forms}
+    write_config(Path(), ONCE | {"problems": [problem]})
+    printed("run", "own.yaml", "--workers", 0, "--no-tables")
+    printed("predict", "own/own.csv/pca/0", "new.csv", "--out", "predicted.csv")
+    predicted = pd.read_csv("predicted.csv")
+    assert list(predicted) == ["x2", "x1", "predicted_1", "predicted_2"]
+    rows = pppca_bench.read_table("new.csv", **forms)
+    expected = pppca_bench.pipeline("own/own.csv/pca/0", final=True).predict(rows)
+    assert_allclose(predicted.iloc[:, 2:], expected, rtol=1e-9)
+    frame.assign(predicted_1=0).to_csv("again.csv", index=False, **forms)
+    said = printed("predict", "own/own.csv/pca/0", "again.csv", code=2)
+    assert "again.csv: expected no column named 'predicted_1', which is added" in said
+    frame[["x1"]].to_csv("less.csv", index=False, **forms)
+    said = printed("predict", "own/own.csv/pca/0", "less.csv", code=2)
+    assert "expected the columns x1, x2, got no x2" in said
+
+
+def test_a_file_of_scaled_inputs_is_predicted_by_a_run_on_a_known_problem():
+    pppca_bench.run(small({"method": "pca", "tau": 5}, repeats=1))
+    X = load_problem("iris").X_test[:5]
+    pd.DataFrame(X).add_prefix("x").to_csv("new.csv", index=False)
+    table = pd.read_csv(io.StringIO(printed("predict", "a/iris/pca/0", "new.csv")))
+    expected = pppca_bench.pipeline("a/iris/pca/0", final=True).predict_proba(X)
+    assert_allclose(table.filter(like="probability"), expected, atol=1e-9)
+    pd.DataFrame(X[:, 1:]).add_prefix("x").to_csv("less.csv", index=False)
+    assert "X has 3 features" in printed("predict", "a/iris/pca/0", "less.csv", code=2)

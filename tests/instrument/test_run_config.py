@@ -106,14 +106,15 @@ def config_file(problems: str) -> Path:
 @pytest.mark.usefixtures("given")
 def test_a_dry_run_plans_tables_and_an_invalid_table_is_an_error():
     dry = ("run", config_file("{csv: own.csv, target: kind}, iris"), "--dry-run")
-    assert printed(*dry) == "2 runs planned, 0 done, 2 to run in 2 cells.\n"
+    message = f"Reading {dry[1]} and the data.\n"
+    assert printed(*dry) == f"{message}2 runs planned, 0 done, 2 to run in 2 cells.\n"
     assert ": 16 trainings, " in printed(*dry, "--set", "tau=auto")
     several = printed(*dry, "--set", "splits=3", "--set", "repeats=3")
     assert "\n6 runs planned, " in f"\n{several}"
     Path("own.csv").write_text("x,kind\n" + "1,a\n2,b\n" * 4 + "2,b,3\n")
     got = "Error tokenizing data. C error: Expected 2 fields in line 10, saw 3"
     said = f"expected a file that pandas.read_csv reads, got {got}. The file begins with 'x,kind'."
-    assert printed(*dry, code=2) == f"Error: {Path('own.csv').resolve()}: {said}\n"
+    assert printed(*dry, code=2) == f"{message}Error: {Path('own.csv').resolve()}: {said}\n"
 
 
 def consoles(text: str) -> list[tuple[list[str], str]]:
@@ -139,7 +140,9 @@ def test_the_commands_of_the_worked_example_say_what_the_document_says():
     assert "always 'negative' has an error of 9.5 %" in said["data"]
     assert "9.5 %" in text.split("```console")[1]
     assert "page_blocks.csv.xz (10), majority class" in said["run"]
-    assert "Recommended by the validation balanced accuracy: " in said["run"]
+    assert (
+        "No method is worth taking for its balanced accuracy on page_blocks.csv.xz: " in said["run"]
+    )
     assert "Balanced accuracy, % on page_blocks.csv.xz" in said["rank"]
     fitted = pppca_bench.pipeline("pages/page_blocks.csv.xz/pca/0", final=True)
     assert set(fitted.predict(pppca_bench.read_table(table.name))) == {"negative", "positive"}
@@ -223,7 +226,7 @@ def test_a_notebook_shows_the_table_the_recommendation_and_the_methods_in_pairs(
     mean = done.runs[done.runs.method == "pca"].test_error_percent.mean()
     assert texts[0] == "own (3), PCA"
     assert any(text.startswith(f"{mean:.2f} (") for text in texts)
-    assert "<p>Recommended by the validation error: own, " in page
+    assert "<p>No method is worth taking for its error on own: " in page
     assert "PCA, τ = 10 − all features" in page
 
 

@@ -31,7 +31,7 @@ def config(tmp_path) -> Path:
 
 def table_of(done: Result) -> str:
     """Return the printed table without the conclusions below."""
-    return done.stdout.partition("\nRecommended by ")[0]
+    return done.stdout.partition("\nBest by ")[0]
 
 
 FOLDER = "pppca-results/by_config/small"
@@ -46,7 +46,7 @@ class TestRun:
         done = run(config)
         assert pppca("tables", "small").stdout == table_of(done)
         assert table_of(done).startswith("X. Results of small\n")
-        assert done.stdout.count("Recommended by the validation error: ") == 1
+        assert done.stdout.count("Best by the validation error, ") == 1
         tables = {f"{table}.{ending}" for table in ("X", "R") for ending in ("md", "tex", "csv")}
         assert files() == {*tables, ".rendered"}
         pppca("tables", "small", "X", "R", "--format", "markdown", "--out", "again")
