@@ -29,8 +29,8 @@ def recommendations(runs: Runs, numbers: pd.DataFrame) -> Iterator[str]:
 
     They are chosen by means over the validation splits, never by the test error: by the score that runs of the problem
     choose by or, without such runs, by the validation error. A cell whose runs choose their settings has the value of
-    the setting that is the best over all runs. The cells are those of the numbers, the rows of X in the frame of
-    printed numbers.
+    the setting that is the best over all runs. A problem with a single cell has no sentence, unless its runs choose.
+    The cells are those of the numbers, the rows of X in the frame of printed numbers.
     """
     cells = list(dict.fromkeys(itertools.chain(*numbers["cells"])))
     labels = labels_of(runs, cells)
@@ -58,7 +58,7 @@ def _recommended_of(runs: Runs, numbers: Sequence[int], labels: Mapping[int, str
     for number in numbers:
         if validated := _validated(runs, number, quantity):
             compared.append(validated)
-    if not compared:
+    if len(compared) < 2 and not any(item.setting for item in compared):  # nothing to choose from
         return
     best = min(compared, key=lambda item: (sign * item.value, item.size))
     near = [item for item in compared if sign * (item.value - best.value) <= MARGIN]
