@@ -43,7 +43,7 @@ class TestNames:
             find_experiment(Path(name))
         assert str(caught.value) == (
             f"run: expected the path of a file or the name of a shipped config, got {name!r}{hint}."
-            " `pppca init` writes all of them into a folder."
+            " `pppca list --shipped` lists them."
         )
 
     def test_an_installation_without_configs_is_reported(self, tmp_path, monkeypatch):
