@@ -385,8 +385,8 @@ def latex_table(
     """Lay out texts with the rules of booktabs: the first column to the left, the others to the right.
 
     A table that is wider than the page is scaled to its width (graphicx); a table with more than `MAX_PAGE_ROWS`
-    rows is a ``longtable`` with a wrapped first column. The notes are paragraphs below the table. Without a caption, the
-    result is a ``tabular``. All texts are escaped.
+    rows is a ``longtable`` with a wrapped first column. The notes are paragraphs below the table. Without a caption,
+    the result is a ``tabular``. All texts are escaped.
     """
     is_long = bool(caption) and len(rows) > MAX_PAGE_ROWS
     columns = "l" + "r" * (len(headers) - 1)
