@@ -134,7 +134,8 @@ lint: .venv/lint
 
 # The site, in build/docs, with the output of the tour's commands and of the examples.
 docs: .venv/docs
-	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html docs build/docs
+	@echo "Building the site in build/docs, which takes about three minutes"
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going -b html docs build/docs
 
 clean:
 	rm -rf .venv .venv-bench .venv-lowest .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info docs/gallery

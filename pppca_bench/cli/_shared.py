@@ -7,7 +7,7 @@ import inspect
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -41,6 +41,15 @@ def notify(text: object) -> None:
     click.echo(text, err=True)
 
 
+SECTIONS = {
+    "Everyday": ("run", "status", "compare", "tables", "report"),
+    "Look": ("list", "show", "rank", "figures", "rules", "data", "methods"),
+    "Share": ("export", "merge", "render", "cite"),
+    "Advanced": ("init", "schema", "doctor"),
+}
+"""Commands by the sections of the help; any other command is listed last."""
+
+
 class Command(click.Command):
     """Command whose docstring ends with examples, which are the end of its help."""
 
@@ -55,6 +64,27 @@ class Commands(Command, click.Group):
 
     command_class = Command
     group_class = type  # nested groups are of this class, too
+
+    def __init__(
+        self, *args: Any, sections: Mapping[str, Sequence[str]] | None = None, **options: Any
+    ) -> None:
+        super().__init__(*args, **options)
+        self._sections = sections or {}
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands by sections, each with the first paragraph of its help."""
+        rows = dict[str, tuple[str, str]]()
+        for name, command in sorted(self.commands.items()):
+            first = (command.help or "").partition("\n\n")[0]
+            rows[name] = name, " ".join(first.split())
+        by_section = dict[str, list[tuple[str, str]]]()
+        for title, names in self._sections.items():
+            by_section[title] = [rows.pop(name) for name in names if name in rows]
+        by_section["Commands"] = list(rows.values())
+        for title, listed in by_section.items():
+            if listed:
+                with formatter.section(title):
+                    formatter.write_dl(listed)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command line with `escaping_streams`."""
@@ -85,15 +115,17 @@ class Commands(Command, click.Group):
             ctx.exit(1)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Commands, sections=SECTIONS, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="pppca")
 def cli() -> None:
     """Run GHA, DGHA, NE-pPCA and other methods, and compare the results with published numbers.
 
     Examples:
+      pppca list --shipped
       pppca run cancer1
-      pppca status
-      pppca tables cancer1
+      pppca compare cancer1
     """
 
 

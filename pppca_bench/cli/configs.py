@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pppca_bench.cli._shared import FOLDER, cli, format_option, notify
-from pppca_bench.errors import ConfigError, PppcaError, UnknownNameError
+from pppca_bench.cli._shared import FOLDER, cli, format_option, notify, references_option
+from pppca_bench.errors import ConfigError, OwnDataError, PppcaError, UnknownNameError
 
 if TYPE_CHECKING:
     from pppca_bench.methods.entry import Entry
+    from pppca_bench.references.reference import Reference
 
 
 @cli.command()
@@ -87,23 +88,44 @@ def _write_files(folder: Path, texts: Mapping[str, str], *, force: bool) -> None
 
 
 @cli.command()
-def cite() -> None:
+@references_option
+def cite(references: tuple[Path, ...]) -> None:
     """Print BibTeX entries of this program and of the works that it is based on.
+
+    With --reference, print only the entries of these references: `paper:` in their reference.yaml.
 
     Examples:
       pppca cite
       pppca cite > pppca.bib
+      pppca cite --reference theirs
     """
     import yaml
 
     from pppca_bench.config.shipped import shipped
+    from pppca_bench.references.reference import read_reference
 
-    program = yaml.safe_load(shipped("CITATION.cff").read_text(encoding="utf-8"))
-    click.echo("\n\n".join(map(_bibtex, (program, *program["references"]))))
+    if references:
+        entries = [_entry_of(read_reference(folder)) for folder in dict.fromkeys(references)]
+    else:
+        program = yaml.safe_load(shipped("CITATION.cff").read_text(encoding="utf-8"))
+        entries = [_bibtex(work) for work in (program, *program["references"])]
+    click.echo("\n\n".join(entries))
+
+
+def _entry_of(reference: Reference) -> str:
+    """Return the BibTeX entry of a reference; raise OwnDataError without its paper."""
+    if reference.paper is None:
+        raise OwnDataError(
+            f"{reference.folder / 'reference.yaml'}: expected the key `paper` with title and authors for BibTeX, got"
+            " none. Add `paper: {title: …, authors: [{name: …}], year: …, doi: …}`."
+        )
+    return reference.paper.entry
 
 
 def _bibtex(work: Mapping[str, Any]) -> str:
     """Return the BibTeX entry of a work of a citation file (CFF 1.2)."""
+    from pppca_bench.references.paper import bibtex_entry
+
     authors = [
         f"{author['family-names']}, {author['given-names']}"
         if "family-names" in author
@@ -120,10 +142,8 @@ def _bibtex(work: Mapping[str, Any]) -> str:
         "url": work.get("repository-code"),
         "note": work.get("notes"),
     }
-    key = re.sub(r"\W+", "", work["title"].partition(":")[0].partition(".")[0]).lower()
-    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
-    kind = "techreport" if work["type"] == "report" else "misc"
-    return "\n".join([f"@{kind}{{{key},", *lines, "}"])
+    kinds = {"report": "techreport", "slides": "unpublished"}
+    return bibtex_entry(kinds.get(work["type"], "misc"), work["title"], fields)
 
 
 @cli.command()

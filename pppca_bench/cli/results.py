@@ -55,13 +55,20 @@ def status(results: Path) -> None:
     help="List the failed runs instead, with their keys and errors.",
 )
 @click.option("--text", metavar="CONFIG", help="Print the text of a config as it was last run.")
-def list_(results: Path, only_failed: bool, text: str | None) -> None:
-    """List the configs that were run, or the runs that failed.
+@click.option(
+    "--shipped",
+    "only_shipped",
+    is_flag=True,
+    help="List the configs that come with the package instead: purpose, runs and, where they were run, processor time.",
+)
+def list_(results: Path, only_failed: bool, text: str | None, only_shipped: bool) -> None:
+    """List the configs that were run, or the runs that failed, or the shipped configs.
 
     `pppca show KEY` prints everything about a run.
 
     Examples:
       pppca list
+      pppca list --shipped
       pppca list --failed
       pppca list --text cancer1 > cancer1.yaml
     """
@@ -69,6 +76,9 @@ def list_(results: Path, only_failed: bool, text: str | None) -> None:
 
     from pppca_bench.runs import cause_of
 
+    if only_shipped:
+        click.echo(_shipped_table(results))
+        return
     with read_store(results) as store:
         if text is not None:
             texts = store.config_texts()
@@ -86,6 +96,35 @@ def list_(results: Path, only_failed: bool, text: str | None) -> None:
                 ("config", "last run (UTC)", "problems", "methods", "settings", "runs"),
             )
     click.echo(shown)
+
+
+def _shipped_table(results: Path) -> str:
+    """Return the shipped configs in a table."""
+    from tabulate import tabulate
+
+    from pppca_bench.config.experiment import parse_config
+    from pppca_bench.config.plan import count_runs
+    from pppca_bench.config.shipped import purpose, shipped_experiments
+    from pppca_bench.results.frames import read_runs
+    from pppca_bench.results.timings import estimated_s, time_in_words
+    from pppca_bench.yaml_files.source import read_yaml
+
+    runs = None
+    if (results / DATABASE).exists():
+        with read_store(results) as store:
+            runs = read_runs(store)
+    rows, times = list[list[str]](), list[str]()
+    for name, path in shipped_experiments().items():
+        n_runs = count_runs(parse_config(read_yaml(path)))
+        time_s = estimated_s(runs, name, n_runs) if runs else None
+        rows.append([name, purpose(path), str(n_runs)])
+        times.append("" if time_s is None else time_in_words(time_s))
+    headers, align = ["config", "purpose", "runs"], ["left", "left", "right"]
+    if any(times):
+        headers.append("processor time")
+        align.append("right")
+        rows = [[*row, time] for row, time in zip(rows, times, strict=True)]
+    return tabulate(rows, headers, disable_numparse=True, colalign=align, maxcolwidths=[None, 50])
 
 
 @cli.command()

@@ -367,6 +367,7 @@ def write_by_config(config: str, results: Path) -> tuple[Snapshot, list[Document
 
     with read_store(results) as store:
         snapshot = read_snapshot(store, [config])
+    _ = snapshot.numbers  # all tables at once are filled faster than each alone
     names = [name for name in snapshot.names if name != SHARES and snapshot.shows_runs(name)]
     tables = snapshot.tables(names, whole=False)
     folder = results / BY_CONFIG / config

@@ -37,9 +37,9 @@ from pppca_bench.config.sections import (
     read_method,
     read_thresholds,
 )
-from pppca_bench.errors import ConfigError, nearest
+from pppca_bench.errors import ConfigError, OwnDataError, nearest
 from pppca_bench.methods.registry import METHODS
-from pppca_bench.problems import OwnData, SplitRule, registered
+from pppca_bench.problems import OwnData, SplitRule, find_user_file, registered
 from pppca_bench.problems.declaration import NO_CSV, Columns, Name, Source, inapplicable, names_of
 from pppca_bench.problems.read_files import read_csv_keys, unknown_keys
 from pppca_bench.problems.splits import SEED
@@ -142,19 +142,34 @@ TableSection = create_model("TableSection", __base__=_Located, **_declared())
 def _read_problem(value: Any, info: ValidationInfo) -> str | OwnData:
     keys = {"splits": "splits", "folds": "folds", "split_seed": "seed"}
     shared = SplitRule(**{name: info.data[key] for key, name in keys.items() if key in info.data})
-    given = cast("Context", info.context).given
+    context = cast("Context", info.context)
     if isinstance(value, dict):
-        return TableSection.model_validate(value).problem(shared)
+        return _with_file(TableSection.model_validate(value).problem(shared), context)
     if isinstance(value, str):
-        if value in given:
-            return replace(given[value], rule=shared)
+        if value in context.given:
+            return replace(context.given[value], rule=shared)
         if value.endswith(".dt") or value in registered():
-            return value
+            return _with_file(value, context)
     hint = nearest(value, registered()) if isinstance(value, str) else ""
     expected = (
         "expected a problem's name (see `pppca data list`), the path of a .dt file, or {csv: FILE}"
     )
     raise broken_rule(f"{expected}, got {yaml_text(value)}{hint}")
+
+
+def _with_file(problem: str | OwnData, context: Context) -> str | OwnData:
+    """Return a problem; raise a validation error if its file must exist and is missing."""
+    file = ""
+    if isinstance(problem, OwnData):
+        file = problem.place if problem.is_file else ""
+    elif problem.endswith(".dt"):
+        file = problem
+    if file and context.has_files:
+        try:
+            find_user_file(file, context.folder)
+        except OwnDataError as error:
+            raise broken_rule(str(error).removesuffix(".")) from None
+    return problem
 
 
 Problems = Annotated[
@@ -272,9 +287,14 @@ class Config(Section):
         return self
 
 
-def parse_config(source: YamlSource, *, given: Mapping[str, OwnData] | None = None) -> Config:
-    """Validate a document, whose ``problems:`` may name saved tables of the caller; raise as `Section.read`."""
-    return Config.read(source, context=Context(given or {}, source.path.parent))
+def parse_config(
+    source: YamlSource, *, given: Mapping[str, OwnData] | None = None, has_files: bool = False
+) -> Config:
+    """Validate a document, whose ``problems:`` may name saved tables of the caller; raise as `Section.read`.
+
+    With ``has_files``, a missing file of a problem is an error, beside the others of the document.
+    """
+    return Config.read(source, context=Context(given or {}, source.path.parent, has_files))
 
 
 def parse_read_keys(texts: Sequence[str]) -> dict[str, Any]:

@@ -80,9 +80,16 @@ class RunFilter(NamedTuple):
                 if "," in name and name[0] != "["
             )
             quoted = next((f"""'{key}="{name}"'""" for key, name in with_comma), None)
+            hints = [
+                nearest(value, values[key])
+                for key, requested in self.wanted.items()
+                for value in requested
+                if value not in values[key]
+            ]
+            hint = next(filter(None, hints), "")
             remedy = f" Quote a value with a comma twice: --only {quoted}." if quoted else ""
             raise UnknownNameError(
-                f"--only: no run of the configs matches. In the configs {'; '.join(known)}.{remedy}"
+                f"--only: no run of the configs matches{hint}. In the configs {'; '.join(known)}.{remedy}"
             )
 
 

@@ -59,10 +59,14 @@ _STORABLE = (float, int, str, type(None))
 
 
 class Context(NamedTuple):
-    """Context of a config's validation: saved tables of the caller by name, the config's folder."""
+    """Context of a config's validation: saved tables of the caller by name, the config's folder.
+
+    With ``has_files``, the files of problems must exist.
+    """
 
     given: Mapping[str, OwnData]
     folder: Path
+    has_files: bool = False
 
 
 class MethodRequest(NamedTuple):

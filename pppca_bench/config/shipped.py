@@ -35,6 +35,17 @@ def shipped_experiments() -> dict[str, Path]:
     return {path.stem: path for path in sorted(shipped_folder().glob("*.yaml"))}
 
 
+def purpose(experiment: Path) -> str:
+    """Return the first sentence of the comment at the start of a config; "" without a comment."""
+    lines = []
+    for line in experiment.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        lines.append(line.removeprefix("#").strip())
+    first, end, _ = " ".join(lines).partition(". ")
+    return first + end.strip()
+
+
 def find_experiment(given: Path) -> Path:
     """Return the file for an argument, which is a path or the name of an experiment.
 
@@ -54,4 +65,4 @@ def find_experiment(given: Path) -> Path:
     if name in experiments:
         return experiments[name]
     expected = f"the path of a file or the name of a shipped config, got {name!r}{nearest(name, experiments)}"
-    raise ConfigError(f"run: expected {expected}. `pppca init` writes all of them into a folder.")
+    raise ConfigError(f"run: expected {expected}. `pppca list --shipped` lists them.")

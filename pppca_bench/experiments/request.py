@@ -19,7 +19,7 @@ from pppca_bench.config.overrides import (
     with_seed,
 )
 from pppca_bench.config.plan import Identity, count_runs, expand
-from pppca_bench.errors import ConfigError, DataError
+from pppca_bench.errors import ConfigError
 from pppca_bench.experiments.queue import shard
 from pppca_bench.methods.lookup import forget
 from pppca_bench.methods.third_party import extend_sys_path
@@ -123,7 +123,7 @@ def read_request(
         labels = _labels(source, config.problems)
         for index, entry in enumerate(config.problems):
             label = labels[entry]
-            file = _located(source, index, entry)
+            file = _located(source, entry)
             data: Problem | ProblemInfo | None = registered().get(str(entry))
             if data is None or (not only_plan and filters.matches_problem(label)):
                 found = opened(file)
@@ -173,7 +173,7 @@ def _plan(
 def problems_of(path: Path) -> list[Requested]:
     """Return the problems of a config, with paths relative to the working directory."""
     _, ((source, config),) = _read_configs([path], {}, {}, {})
-    return [_located(source, index, entry) for index, entry in enumerate(config.problems)]
+    return [_located(source, entry) for entry in config.problems]
 
 
 def _read_configs(
@@ -198,7 +198,8 @@ def _read_configs(
         tried = {**changes, **text}
         changed = [apply_changes(source, tried) for source in sources]
         try:
-            return tried, [(source, parse_config(source, given=given)) for source in changed]
+            read = partial(parse_config, given=given, has_files=True)
+            return tried, [(source, read(source)) for source in changed]
         except ConfigError as error:
             if refused is None or str(error).count("\n") < str(refused).count("\n"):
                 changes, refused = tried, error
@@ -217,18 +218,12 @@ def _check_run_count(counts: Mapping[Path, int]) -> None:
         )
 
 
-def _located(source: YamlSource, index: int, entry: Requested) -> Requested:
-    """Return a problem of a config; the path of a file is resolved against the config's folder.
-
-    ``index`` is the place in ``problems``, for the message. Raises ConfigError for a missing file.
-    """
-    try:
-        if isinstance(entry, str) and entry.endswith(".dt"):
-            return str(find_user_file(entry, source.path.parent))
-        if isinstance(entry, OwnData) and entry.is_file:
-            return replace(entry, place=str(find_user_file(entry.place, source.path.parent)))
-    except DataError as error:
-        raise ConfigError(f"{source.where(('problems', index))}: {error}") from None
+def _located(source: YamlSource, entry: Requested) -> Requested:
+    """Return a problem of a config; the path of a file is resolved against the config's folder."""
+    if isinstance(entry, str) and entry.endswith(".dt"):
+        return str(find_user_file(entry, source.path.parent))
+    if isinstance(entry, OwnData) and entry.is_file:
+        return replace(entry, place=str(find_user_file(entry.place, source.path.parent)))
     return entry
 
 

@@ -38,7 +38,7 @@ from pppca_bench.store.database import Store
 
 ProgressCallback = Callable[[int, int], None]
 Notify = Callable[[str], None]
-COMPILING = "compiling kernels"
+COMPILING = "compiling kernels once (5 to 20 s)"
 OpenProblems = Mapping[tuple[str, str], tuple[ProblemSource, Problem]]
 """Problems by name and data digest, as in cells."""
 

@@ -224,6 +224,11 @@ def score_records(scored: pd.DataFrame) -> list[dict[str, Any]]:
 def _comparison_grid(compared: pd.DataFrame, form: str, *, wide: bool) -> str:
     further = {name: values_of(compared) for name, values_of in _FURTHER.items()}
     records = compared.assign(**further).to_dict("records")
+    if form == "latex":
+        columns = _WIDE_COLUMNS if wide else _COLUMNS
+        headers = [header for header, _ in columns]
+        rows = rows_of(records, columns)
+        return latex_table(headers, rows, "Published numbers, ours and verdicts", "comparison")
     if wide:
         return text_grid(_WIDE_COLUMNS, records, form)
     return text_grid(_COLUMNS, records, form, width=PAGE_WIDTH)
@@ -289,14 +294,12 @@ def text_grid(
     *,
     width: int = 0,
 ) -> str:
-    """Return records below headers as ``terminal``, ``markdown`` or ``latex`` text.
+    """Return records below headers as ``terminal`` or ``markdown`` text.
 
     ``columns`` are as in `Document.of_records`. Terminal text has at most ``width`` characters a line, if given: the
     texts of the first column are wrapped.
     """
     rows, headers = rows_of(records, columns), [header for header, _ in columns]
-    if form == "latex":
-        return latex_table(headers, rows)
     if form == "markdown":
         rows = [tuple(map(in_markdown, row)) for row in rows]
         return tabulate(rows, headers, tablefmt="github", disable_numparse=True)

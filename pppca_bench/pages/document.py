@@ -273,13 +273,13 @@ def heading(title: str, form: str) -> str:
 
 def _latex_parts(document: Document, headers: Sequence[str], notes: Sequence[str]) -> Iterator[str]:
     rows, places = _with_published(document)
-    caption = " ".join(filter(None, [f"{document.title}.", document.lead, *notes, *places]))
+    below = list(filter(None, [document.lead, *notes, *places]))
     yield f"% {document.id}. {document.title}"
-    yield latex_table(headers, rows, caption, document.title, document.id)
+    yield latex_table(headers, rows, document.title, document.id, below)
     for grid in document.others:
         if grid.name not in (PUBLISHED, DIFFERENCE):
             title, label = f"{document.id}. {_caption(grid)}", f"{document.id}-{grid.name}"
-            yield latex_table(grid.headers, grid.rows, f"{title}.", title, label)
+            yield latex_table(grid.headers, grid.rows, title, label)
 
 
 def _caption(grid: Grid) -> str:
@@ -379,14 +379,14 @@ def latex_table(
     headers: Sequence[str],
     rows: Sequence[Sequence[str]],
     caption: str = "",
-    short: str = "",
     label: str = "",
+    notes: Sequence[str] = (),
 ) -> str:
     """Lay out texts with the rules of booktabs: the first column to the left, the others to the right.
 
     A table that is wider than the page is scaled to its width (graphicx); a table with more than `MAX_PAGE_ROWS`
-    rows is a ``longtable`` with a wrapped first column. Without a caption, the result is a ``tabular``; ``short`` is
-    the caption in the list of tables. All texts are escaped.
+    rows is a ``longtable`` with a wrapped first column. The notes are paragraphs below the table. Without a caption,
+    the result is a ``tabular``. All texts are escaped.
     """
     is_long = bool(caption) and len(rows) > MAX_PAGE_ROWS
     columns = "l" + "r" * (len(headers) - 1)
@@ -397,7 +397,7 @@ def latex_table(
         rows=rows,
         columns=columns,
         caption=caption,
-        short=short or caption,
+        notes=notes,
         label=re.sub(r"[^\w:-]", "-", label, flags=re.ASCII),
         is_long=is_long,
         is_small=len(rows) > _MAX_NORMAL_ROWS,

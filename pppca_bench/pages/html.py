@@ -26,6 +26,7 @@ from pppca_bench.pages.ranks import ranking_document
 from pppca_bench.pages.recommendation import recommendations
 from pppca_bench.pages.snapshot import Snapshot, take_snapshot
 from pppca_bench.results.frames import problems_of
+from pppca_bench.results.labels import settings_of
 from pppca_bench.store import BY_CONFIG
 from pppca_bench.store.database import Store
 from pppca_bench.verdicts.own_tables import SCORED
@@ -80,7 +81,7 @@ def render_report(
         "with_code": _with_code,
     }
     return templates.get_template("report.html").render(
-        title=_title(answers.title, list(titles.values()), is_own=is_own),
+        title=_title(snapshot, answers.title, list(titles.values()), is_own=is_own),
         own_results=own_results(snapshot, store) if is_own else [],
         headline=[*advice, *headline(snapshot, answers), *sentences],
         nearness=sources_document(snapshot),
@@ -106,8 +107,15 @@ def render_report(
     )
 
 
-def _title(answer: str, configs: Sequence[str], *, is_own: bool) -> str:
-    """Return the title of the page: the configs, or the title of the answer if there are too many to name."""
+def _title(snapshot: Snapshot, answer: str, configs: Sequence[str], *, is_own: bool) -> str:
+    """Return the title of the page: the user-defined references if only their numbers were run, or else the configs.
+
+    With too many configs to name, it is the title of the answer.
+    """
+    titles = [one.title for one in snapshot.references if one.title in snapshot.run_sources]
+    added = {one.title for one in snapshot.references if one.name in snapshot.added}
+    if titles and added.issuperset(titles):
+        return join_words(titles)
     if len(configs) > MAX_TITLE_NAMES:
         return answer or f"Results of {len(configs)} configs"
     named = join_words(configs)
@@ -199,9 +207,12 @@ def _recommended(store: Store, snapshot: Snapshot, configs: Sequence[str]) -> li
 
 
 def _compared_pairs(snapshot: Snapshot) -> tuple[list[str], list[Document]]:
-    """Return sentences and tables of the comparisons of methods, a problem each."""
+    """Return sentences and tables of the comparisons of methods, a problem each; none of a single setting."""
     sentences, tables = list[str](), list[Document]()
     for problem in problems_of(snapshot.runs):
+        of_problem = snapshot.runs.of_cells(snapshot.runs.of_problem(problem))
+        if len(settings_of(of_problem)) < 2:  # nothing to compare
+            continue
         try:
             pairs = compare_pairs(snapshot.runs, snapshot.facts, problem)
         except StoreError as error:

@@ -26,6 +26,7 @@ from pppca_bench.references.layout import (
     check_keys,
 )
 from pppca_bench.references.numbers import Number, Published, VerdictRule, read_numbers
+from pppca_bench.references.paper import Paper
 from pppca_bench.references.selection import Text, Texts
 from pppca_bench.runs import Names, Scalar, Selector
 from pppca_bench.yaml_files.section import Section, broken_rule
@@ -40,6 +41,7 @@ class _ReferenceFile(Section):
 
     title: Text
     citation: Text  # where it was published
+    paper: Paper | None = None  # for BibTeX and metadata
     # the first that applies
     rules: tuple[VerdictRule, ...] = Field(alias="verdicts")
     not_compared: Texts = ()  # quantities without a rule

@@ -166,7 +166,8 @@ def find_run(store: Store, text: str) -> str:
     expected = "expected a key, its beginning, or CONFIG/PROBLEM/METHOD/REPEAT"
     if not keys:
         raise UnknownNameError(
-            f"no run {text!r} in {store.path}: {expected}. `pppca export` lists the keys."
+            f"no run {text!r} in {store.path}: {expected}. `pppca list` lists the configs that were run,"
+            " `pppca export` their keys."
         )
     cells = {key: spec.cell for key, (spec, _) in store.runs_by_key(keys).items()}
     settings = selections(cells.values())

@@ -38,7 +38,7 @@ class Section(BaseModel):
 
     @classmethod
     def hint(cls, key: str) -> str:
-        """Return a hint, the end of the message about an unknown key."""
+        """Return a hint for the message about an unknown key."""
         return nearest(key, cls.known_keys())
 
     @classmethod
@@ -88,7 +88,7 @@ class Section(BaseModel):
             key = str(location[0])
             return (
                 location,
-                f"unknown key, expected one of {', '.join(cls.known_keys())}{cls.hint(key)}",
+                f"unknown key{cls.hint(key)}, expected one of {', '.join(cls.known_keys())}",
             )
         fields = {field.alias or name: field for name, field in cls.model_fields.items()}
         annotation = fields[str(location[0])].rebuild_annotation()

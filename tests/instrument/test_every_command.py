@@ -28,6 +28,7 @@ CALLS = {
     "figures": ("G1 --reference theirs --out drawn", "Wrote 3 files to drawn."),
     "init": ("shipped", "shipped: "),
     "list": ("", "mine "),
+    "list --shipped": ("", "cancer1 with all methods of its tables"),
     "merge": ("pppca-results --results merged", "merged"),
     "methods": ("", "dgha "),
     "predict": (f"mine/{PROBLEM}/dgha/0 {PROBLEM}", ",predicted,probability_setosa,"),
@@ -78,6 +79,12 @@ def commands(group: Group, *names: str) -> list[str]:
 def test_no_command_is_left_out():
     called = {call.partition(" --")[0] for call in CALLS}
     assert called == set(commands(cli))
+
+
+def test_the_help_has_whole_sentences_in_sections():
+    everyday, _, others = printed("--help").partition("\nLook:\n")
+    assert "\nEveryday:\n  run " in everyday
+    assert "..." not in others
 
 
 @pytest.mark.parametrize("command", CALLS)

@@ -146,7 +146,10 @@ class TestShow:
         ("text", "message"),
         [
             ("a", r"^3 runs match 'a' in .*, such as ab0 \(problem=iris,method=dgha\); ab1 .*\.$"),
-            ("x", r"^no run 'x' in .*, or CONFIG/PROBLEM/METHOD/REPEAT\. .*lists the keys\.$"),
+            (
+                "x",
+                r"^no run 'x' in .*, or CONFIG/PROBLEM/METHOD/REPEAT\. `pppca list` lists .* their keys\.$",
+            ),
             ("one/iris/dgha/x", r"^no run 'one/iris/dgha/x'"),
             ("%", r"^no run '%'"),
         ],

@@ -35,11 +35,15 @@ def test_a_path_to_anything_but_a_method_is_refused_with_the_reason(module, name
 @pytest.mark.parametrize(
     ("name", "keys", "message"),
     [
-        ("Halves", "parameters: {powr: 2}", "parameters.powr: unknown key, expected one of power,"),
+        (
+            "Halves",
+            "parameters: {powr: 2}",
+            "parameters.powr: unknown key (did you mean 'power'?), ",
+        ),
         (
             "Halves",
             "power: 2",
-            "methods[0].power: unknown key, expected one of method, repeats, title,",
+            "methods[0].power: unknown key (a key of parameters:), expected one of method, repeats, title,",
         ),
         ("Drawn", "parameters: {scale: big}", "parameters.scale: expected a number, got 'big'"),
         ("Halves", 'classifier: "%s:Halves"', "a class with fit and predict, got a class without"),

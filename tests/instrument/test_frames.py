@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 from builders import done, failed, plan_of, runs_in
 from command_line import printed
-from stored_runs import number_of
+from stored_runs import cell_of, number_of, results_by_config, run_of
 
 from pppca_bench.results.frames import read_runs
+from pppca_bench.results.timings import estimated_s, time_in_words
 from pppca_bench.runs import Cell, RunSpec
 from pppca_bench.store import database
 from pppca_bench.store.database import Store
@@ -112,3 +113,15 @@ def test_a_missing_provenance_does_not_differ(shared):
 def test_tables_note_the_cells_whose_repeats_were_computed_with_different_code(shared):
     noted = printed("tables", "first", "--results", shared.path.parent)
     assert "In 1 cells, the repeats were computed with different code." in noted
+
+
+def test_the_time_of_a_config_is_that_of_all_its_runs_or_unknown():
+    cell = cell_of("wine", "pca", {"tau": 5.0}, {})
+    done = [run_of(cell, n, fit_time_ms=1500.0, classifier_time_ms=500.0) for n in (0, 1)]
+    runs = results_by_config({"a": done, "b": [run_of(cell_of("iris", "pca", {}, {}))]})
+    assert estimated_s(runs, "a", 2) == 4.0
+    assert estimated_s(runs, "a", 3) is None, "of a part of its runs"
+    assert estimated_s(runs, "b", 1) is None, "without times"
+    assert estimated_s(runs, "other", 1) is None
+    times = {0.2: "< 1 s", 59.6: "60 s", 120.0: "2 min", 7200.0: "2 h"}
+    assert {seconds: time_in_words(seconds) for seconds in times} == times

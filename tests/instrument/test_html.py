@@ -88,7 +88,7 @@ def shown(
 def test_a_cell_shows_the_spread_of_its_repeats_around_the_published_number():
     alone, beside = shown({"test_error_percent": 0.5}, (1.0, 2.0, 2.0, 5.0))
     ((title, statistics, bars),) = alone.repeats
-    assert title == "Error, %"
+    assert title == "Test error, %"
     assert (
         statistics
         == "2.50 ± 1.73, 4 repeats; 95 % interval −0.26 to 5.26; minimum 1.00 | lower quartile 1.75 | median 2.00 |"
@@ -141,7 +141,7 @@ def test_the_report_of_own_results_compares_methods_and_has_no_other_section(sto
         "Best by the validation error, without a baseline to compare with: flowers, PCA"
     )
     assert second.startswith(
-        "flowers: error from 1.05 to 4.15\u00a0% with 2.0 to 2.0 features; 0 of"
+        "flowers: test error from 1.05 to 4.15\u00a0% with 2.0 to 2.0 features; 0 of"
     )
     assert "pppca run mine.yaml --only" in text
     assert "claim" not in text.partition("<script>")[0].partition("</style>")[2].lower()

@@ -58,8 +58,8 @@ LOW, HIGH = ([mean + n / 10 for n in range(10)] for mean in (1.0, 5.0))
 def test_a_sentence_gives_the_ranges_and_names_the_pairs_that_differ():
     found = compared(runs("dgha", LOW), runs("pca", LOW, size=4.0), runs("gha", HIGH))
     assert pairs_sentence(found) == (
-        "own: error from 1.45 to 5.45 % with 3.0 to 4.0 features; 2 of 3 pairs of settings differ significantly, 1 of"
-        " 3 are alike within 1; DGHA, τ = 10 is better (DGHA, τ = 10 − GHA, τ = 10: −4.00); PCA, τ = 10 is better"
+        "own: test error from 1.45 to 5.45 % with 3.0 to 4.0 features; 2 of 3 pairs of settings differ significantly, 1"
+        " of 3 are alike within 1; DGHA, τ = 10 is better (DGHA, τ = 10 − GHA, τ = 10: −4.00); PCA, τ = 10 is better"
         " (PCA, τ = 10 − GHA, τ = 10: −4.00)."
     )
     assert [row[-2:] for row in pairs_document(found).rows] == [
@@ -74,8 +74,8 @@ def test_a_sentence_leaves_out_the_pairs_with_a_setting_without_features():
     expected = "own: no two settings with features at equal τ or dimensionality."
     assert pairs_sentence(compared(low, none)) == expected
     assert pairs_sentence(compared(low, runs("pca", LOW), none)) == (
-        "own: error from 1.45 to 1.45 % with 3.0 to 3.0 features; 0 of 1 pairs of settings differ significantly, 1 of"
-        " 1 are alike within 1."
+        "own: test error from 1.45 to 1.45 % with 3.0 to 3.0 features; 0 of 1 pairs of settings differ significantly, 1"
+        " of 1 are alike within 1."
     )
 
 

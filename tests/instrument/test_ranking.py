@@ -282,5 +282,5 @@ def test_the_two_errors_share_no_ranking():
     squared = ranking.rank(results_of(found), facts(found), "test_squared_error_percent")
     assert list(squared.errors.index) == ["building", "flare"]
     headers = [ranking_document(SPEC, own).headers[2] for own in (both, squared)]
-    assert headers == ["Mean error, %", "Mean squared error, %"]
+    assert headers == ["Mean test error, %", "Mean test squared error, %"]
     assert list(squared.mean_ranks.index) == list(both.mean_ranks.index)[::-1]

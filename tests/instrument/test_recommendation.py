@@ -53,6 +53,7 @@ def test_a_method_that_is_better_than_the_baselines_is_recommended_whatever_its_
         *runs(ALL, [5.0, 4.0, 5.0, 4.0, 5.0], 1.0, 9.0),
         *runs(CONSTANT, [40.0] * 5, 40.0, 0.0),
         *runs(PCA, around(4.0), 4.0, 4.0, problem="iris"),
+        *runs(("lda", {}), around(9.0), 9.0, 2.0, problem="iris"),
     )
     assert first.startswith(
         "Recommended by the validation error: wine, DGHA, τ = 5 (validation error 2.00 %; dimensionality 8.0; test"
@@ -142,7 +143,8 @@ def test_settings_with_equal_weights_of_classes_are_compared_by_balanced_accurac
 def test_the_named_run_is_done():
     (spec, _), *others = runs(PCA, around(3.0), 1.0, 4.0)
     spec = replace(spec, key="failed")
-    (text,) = recommended((spec, RunResult(spec.key, "failed", error="diverged")), *others)
+    failed = spec, RunResult(spec.key, "failed", error="diverged")
+    (text,) = recommended(failed, *others, *runs("lda", 5.0, 0.0, 4.0))
     assert f'pppca_bench.pipeline("{others[0][0].key[:10]}", final=True)' in text
 
 

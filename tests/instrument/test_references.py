@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from command_line import printed
 from own_reference import FIGURE, MINIMAL, NUMBERS, with_table, written
 
 from pppca_bench.errors import DataError
@@ -38,6 +39,18 @@ def test_a_minimal_reference_is_read(tmp_path):
     assert layout.selector(iris, cited) is None
     assert reference.published("A1", "iris", "PCA") == {"test_error_percent": Number("4.67", 1.2)}
     assert reference.published("A1", "wine", "PCA") == {}
+
+
+def test_the_paper_of_a_reference_is_a_bibtex_entry(tmp_path):
+    authors = [{"name": "Somebody, A.", "orcid": "0000-0002-1825-009X"}, {"name": "Other, B."}]
+    document = MINIMAL | {"paper": {"title": "A paper: of ours", "authors": authors, "year": 2020}}
+    assert printed("cite", "--reference", written(tmp_path, document)) == (
+        "@misc{apaper,\n  author = {Somebody, A. and Other, B.},\n  title = {{A paper: of ours}},\n"
+        "  year = {2020},\n}\n"
+    )
+    document["paper"]["bibtex"] = "@book{own,\n}\n"
+    assert printed("cite", "--reference", written(tmp_path, document)) == "@book{own,\n}\n"
+    assert "`paper` with" in printed("cite", "--reference", written(tmp_path), code=2)
 
 
 def test_lists_become_tuples_as_settings_have_them(tmp_path):

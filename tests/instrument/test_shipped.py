@@ -43,7 +43,7 @@ class TestNames:
             find_experiment(Path(name))
         assert str(caught.value) == (
             f"run: expected the path of a file or the name of a shipped config, got {name!r}{hint}."
-            " `pppca init` writes all of them into a folder."
+            " `pppca list --shipped` lists them."
         )
 
     def test_an_installation_without_configs_is_reported(self, tmp_path, monkeypatch):
@@ -109,5 +109,6 @@ def test_the_citations_are_those_of_this_version_of_the_slides_and_of_the_report
     assert program.startswith("@misc{")
     assert f"  version = {{{__version__}}}," in program
     assert "  title = {{Slides on pseudo-PCA" in slides
+    assert "  note = {Unpublished slides, author and date unknown; " in slides
     assert report.splitlines()[:2] == ["@techreport{proben1,", "  author = {Prechelt, Lutz},"]
     assert "  number = {21/94},\n  year = {1994},\n}" in report

@@ -73,7 +73,10 @@ class TestTablesOfASingleConfig:
         runs = [run_of(cell_of(name, "pca", {"tau": 15.0}), **own) for name, own in cells.items()]
         found = snapshot_of(mine=runs)
         assert columns_of(found, "X")["tau=15, squared error"] == "τ = 15, squared error, %"
-        assert list(columns_of(found, "R").values())[:2] == ["Error, %", "Squared error, %"]
+        assert list(columns_of(found, "R").values())[:2] == [
+            "Test error, %",
+            "Test squared error, %",
+        ]
         assert mean_errors(found, "X") == {
             ("numbers, PCA", "tau=15, squared error"): 3.0,
             ("classes, PCA", "tau=15"): 5.0,

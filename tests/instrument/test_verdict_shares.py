@@ -85,7 +85,7 @@ def snapshot() -> Snapshot:
     return made_up(240)
 
 
-def shares(snapshot: Snapshot, quantity: str = "Error") -> dict[str, dict[str, object]]:
+def shares(snapshot: Snapshot, quantity: str = "Test error") -> dict[str, dict[str, object]]:
     shares = snapshot.shares("A")
     of_quantity = shares[shares["quantity"] == quantity].astype(object)
     records = of_quantity.where(of_quantity.notna(), None).to_dict("records")
@@ -93,7 +93,7 @@ def shares(snapshot: Snapshot, quantity: str = "Error") -> dict[str, dict[str, o
 
 
 def test_a_right_program_is_mostly_reproduced_and_a_shifted_program_hardly(snapshot):
-    for quantity in ("Error", "Dimensionality"):
+    for quantity in ("Test error", "Dimensionality"):
         own = shares(snapshot, quantity)
         right, off = own["a correct program"], own["off by half an sd"]
         assert (right["n"], right["differs"]) == (40, pytest.approx(0.0, abs=1))
@@ -153,10 +153,10 @@ def test_the_first_line_names_the_placebos_that_a_quantity_does_not_tell_apart(s
     counts = f"{right:.1f} against {equal:.1f} of 40 numbers would be reproduced"
     sentence = f"this table does not tell DGHA from equal runs, since {counts}."
     assert lines[2].startswith(
-        f"Error: {sentence} Dimensionality: this table does not tell DGHA from equal runs"
+        f"Test error: {sentence} Dimensionality: this table does not tell DGHA from equal runs"
     )
     assert "other runs" not in lines[2]
-    below = f"Error: {own['ours']['ours']} of 40 numbers are reproduced, and"
+    below = f"Test error: {own['ours']['ours']} of 40 numbers are reproduced, and"
     (note,) = [line for line in lines if line.startswith(below)]
     assert "other runs 0 (0 to 0); other table 0 (0 to 0) of 20, of which ours are" in note
     assert sentence in render_documents(tables, "latex").replace("\n", " ")

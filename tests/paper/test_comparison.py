@@ -288,7 +288,7 @@ def test_terminal_text_begins_with_the_counts_and_fits_80_columns_unless_it_is_w
 
 def test_latex_of_a_comparison_is_a_table_with_a_column_of_verdicts():
     text = render_comparison(judged([REPRODUCED]), "latex")
-    assert text.startswith(r"\begin{tabular}{lrrrr}")
+    assert r"\begin{tabular}{lrrrr}" in text
     assert text.count(r"& cannot tell \\") == 1
 
 

@@ -30,7 +30,7 @@ def test_a_table_states_its_mean_differences_and_on_request_standard_deviations(
     runs += [run("ne_ppca", 0, tau=10.0, error=1.0, size=1), run("ne_ppca", 1, tau=10.0, size=2)]
     found = snapshot_of(cancer1=runs)
     # Ours 2.30 and 1.50, published 2.30 and 2.82; 1 and 1.5 components, published 1 and 1.2.
-    said = "Ours − published, on average: error −0.66 (1 of 2 below), dimensionality +0.2 (0 of 2 below)."
+    said = "Ours − published, on average: test error −0.66 (1 of 2 below), dimensionality +0.2 (0 of 2 below)."
     assert said in found.table("T1").notes
     assert not any("on average" in note for note in found.table("T0").notes)
     lines = text(found, "T1", sd=True).split("Published")[0].splitlines()
