@@ -239,9 +239,9 @@ def render(
 def report(results: Path, references: tuple[Path, ...], out: Path | None) -> None:
     """Write all results on a single HTML page.
 
-    The page begins with the answer, how near each source is, and the claims; then it has tables, experiments,
-    figures, ranks and provenance. Without runs of published numbers it compares the methods. It needs no other file
-    and no network, and can be read without scripts.
+    The page begins with the answer and the claims; then it has the tables and figures of each source, and provenance.
+    Without runs of published numbers it compares the methods. It needs no other file and no network, and
+    can be read without scripts.
 
     Examples:
       pppca report
@@ -252,7 +252,7 @@ def report(results: Path, references: tuple[Path, ...], out: Path | None) -> Non
     path = out or results / "report.html"
     with read_store(results) as store:
         snapshot = read_snapshot(store, references=references)
-        page = render_report(snapshot, store, _addresses(), path.parent, _run_command)
+        page = render_report(snapshot, store, _addresses(), _run_command)
     atomic_write(path, page)
     click.echo(f"Wrote {path} ({len(page.encode()) / 1e3:,.0f} kB).")
 

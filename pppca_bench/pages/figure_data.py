@@ -75,6 +75,7 @@ class Figure(NamedTuple):
     x_linear_to: float | None = None  # as in `CurveLayout`
     y_linear_to: float | None = None
     basis: str = ""  # description of the numbers, in place of the mean over repeats
+    source: str = ""  # title of the reference; "" if several share the figure
 
     @property
     def repeats(self) -> str:
@@ -151,7 +152,13 @@ def _curve_figure(
             panels.append(Panel("curves", title, pd.concat(curves)))
     texts = layout.id, layout.title, layout.place, layout.step, layout.y_label
     return Figure(
-        *texts, tuple(panels), layout.note, tuple(missing), layout.x_linear_to, layout.y_linear_to
+        *texts,
+        tuple(panels),
+        layout.note,
+        tuple(missing),
+        layout.x_linear_to,
+        layout.y_linear_to,
+        source=reference.title,
     )
 
 

@@ -279,8 +279,8 @@ class Snapshot:
         figures = build_figures(
             self.runs, store, self.facts, self.numbers, self.references, self.added
         )
-        for _, drawn in self._from_modules("figures", store):
-            figures += drawn
+        for reference, drawn in self._from_modules("figures", store):
+            figures += [figure._replace(source=reference.title) for figure in drawn]
         return figures
 
     def answers(self, figures: Sequence[Figure]) -> Answers:
