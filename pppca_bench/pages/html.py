@@ -78,7 +78,7 @@ def render_report(
         "with_code": _with_code,
     }
     return templates.get_template("report.html").render(
-        title=_title(answers.title, names),
+        title=_title(snapshot, answers.title, names),
         headline=[*advice, *headline(snapshot, answers), *sentences],
         nearness=sources_document(snapshot),
         n_done=sum(count["n_done"] for count in counts),
@@ -102,8 +102,11 @@ def render_report(
     )
 
 
-def _title(answer: str, configs: Sequence[str]) -> str:
-    """Return the title of the page: the configs, or the title of the answer if there are too many to name."""
+def _title(snapshot: Snapshot, answer: str, configs: Sequence[str]) -> str:
+    """Return the title of the page: user-defined references, or the configs, or the answer if they are many."""
+    added = [one.title for one in snapshot.references if one.name in snapshot.added]
+    if added:
+        return join_words(added)
     if len(configs) <= MAX_TITLE_NAMES:
         return f"Results of {join_words(configs)}"
     return answer or f"Results of {len(configs)} configs"

@@ -186,6 +186,7 @@ def test_a_module_beside_the_reference_adds_a_table_a_figure_and_a_claim(results
     page = report.read_text(encoding="utf-8")
     claim = "QDA errs less than LDA on wine."
     assert all(text in page for text in ("Mean difference of the", "Printed and our errors", claim))
+    assert "<title>Accuracies printed in scikit-learn&#39;s documentation</title>" in page
     printed("render", "--findings", findings, *options)
     assert f"| 1 | {claim} | Yes: QDA errs on " in findings.read_text(encoding="utf-8")
     assert (results / "tables" / "U3.csv").is_file()
