@@ -29,10 +29,12 @@ from pppca_bench.pages.pair_tables import pairs_document, pairs_sentence
 from pppca_bench.pages.ranks import ranking_document
 from pppca_bench.pages.recommendation import recommendations
 from pppca_bench.pages.snapshot import Snapshot, take_snapshot
+from pppca_bench.references.layout import RankingSpec
 from pppca_bench.results.frames import problems_of
 from pppca_bench.store.database import Store
 from pppca_bench.verdicts.own_tables import SCORED
 from pppca_bench.verdicts.pairs import compare_pairs
+from pppca_bench.verdicts.ranking import Ranking
 from pppca_bench.version import __version__
 
 MAX_ROWS = 40
@@ -63,6 +65,12 @@ def render_report(
     shipped = {one.title for one in snapshot.references if one.name not in snapshot.added}
     is_own = snapshot.run_sources.isdisjoint(shipped)
     shown, left_out = _chosen(snapshot, all_own=is_own)
+    rankings = [
+        (spec, ranking, page_table(ranking_document(spec, ranking)))
+        for spec, ranking in snapshot.rankings()
+    ]
+    sources = _sources(snapshot, shown, figures, rankings)
+    of_sources = [spec for source in sources for spec, *_ in source["rankings"]]
     advice = _recommended(store, snapshot, names) if is_own else []
     sentences, pairs = _compared_pairs(snapshot) if is_own else ([], [])
     run_claims = []
@@ -87,7 +95,8 @@ def render_report(
         pairs=[page_table(document) for document in pairs],
         own=[table for table in shown if table.document.id not in snapshot.sources],
         overview=[figure for figure in figures if not figure.source],
-        sources=_sources(snapshot, shown, figures),
+        sources=sources,
+        rankings=[one for one in rankings if one[0] not in of_sources],
         score_headers=[header for header, _ in SCORE_COLUMNS],
         left_out=left_out,
         draw=partial(to_images, draw, for_page=True),
@@ -148,14 +157,17 @@ def _table(snapshot: Snapshot, name: str, texts: tuple[str, str]) -> PageTable |
 
 
 def _sources(
-    snapshot: Snapshot, shown: Sequence[PageTable], figures: Sequence[Figure]
+    snapshot: Snapshot,
+    shown: Sequence[PageTable],
+    figures: Sequence[Figure],
+    rankings: Sequence[tuple[RankingSpec, Ranking, PageTable]],
 ) -> list[Mapping[str, Any]]:
     """Return the sources with tables or figures, those of the user first.
 
     Each has its title, a sentence on its reproduced numbers, its tables, figures and rankings, and the scores that were
     run.
     """
-    sources, rankings = list[Mapping[str, Any]](), snapshot.rankings()
+    sources = list[Mapping[str, Any]]()
     sentences = {one["source"]: reproduced_sentence(one) for one in nearness(snapshot)}
     references = sorted(snapshot.references, key=lambda one: one.name not in snapshot.added)
     for reference in references:
@@ -165,18 +177,13 @@ def _sources(
         scored = score_frame(snapshot.numbers, [reference], documents)
         records = score_records(scored[scored["n_run"] > 0])
         own_figures = [figure for figure in figures if figure.source == reference.title]
-        own_rankings = [
-            (spec, ranking, page_table(ranking_document(spec, ranking)))
-            for spec, ranking in rankings
-            if spec in reference.rankings
-        ]
-        if tables or own_figures or own_rankings:
+        if tables or own_figures:
             source = {
                 "title": reference.title.partition(" (")[0],
                 "sentence": sentences.get(reference.title, ""),
                 "tables": tables,
                 "figures": own_figures,
-                "rankings": own_rankings,
+                "rankings": [one for one in rankings if one[0] in reference.rankings],
                 "scores": Document.of_records("", "", SCORE_COLUMNS, records).rows,
             }
             sources.append(source)
