@@ -12,6 +12,7 @@ from pppca_bench.cli._shared import (
     DATABASE,
     FILE,
     FOLDER,
+    Command,
     cli,
     completion,
     format_option,
@@ -24,7 +25,7 @@ from pppca_bench.cli._shared import (
 )
 from pppca_bench.cli.filling import check_filled, configs_filling, read_named
 from pppca_bench.config.shipped import shipped_experiments
-from pppca_bench.errors import StoreError
+from pppca_bench.errors import StoreError, UnknownNameError
 from pppca_bench.files import atomic_write, remove_stale
 from pppca_bench.pages.formats import EXTENSIONS, RECORDS, Format
 from pppca_bench.runs import Names
@@ -123,7 +124,28 @@ def _shown(snapshot: Snapshot, names: Collection[str], show_all: bool) -> list[s
     return shown
 
 
-@cli.command()
+class FiguresCommand(Command):
+    """Command whose help lists the figures of the installed references."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the figures, then the examples."""
+        from pppca_bench.references.reference import installed_references
+
+        titles = dict[str, str]()
+        for reference in installed_references():
+            titles |= {layout.id: layout.title for layout in reference.figures}
+            titles |= {spec.id: spec.title for spec in reference.rankings}
+            if reference.parts:
+                titles[reference.parts_figure] = "Published against ours"
+        if titles:
+            with formatter.section(
+                "Figures of the installed references, beside those of their modules"
+            ):
+                formatter.write_dl(sorted(titles.items()))
+        super().format_epilog(ctx, formatter)
+
+
+@cli.command(cls=FiguresCommand)
 @click.argument("names", nargs=-1, metavar="[FIGURES]...")
 @results_option
 @references_option
@@ -131,11 +153,13 @@ def _shown(snapshot: Snapshot, names: Collection[str], show_all: bool) -> list[s
 def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path | None) -> None:
     """Draw the figures: SVG, PNG, and the plotted numbers as CSV.
 
-    FIGURES are identifiers (all by default). Of own data, scores are drawn by method, scores by number of features, and
+    FIGURES are identifiers of figures, by default all of them, or of tables of means: T5 draws our means with their
+    intervals beside the published numbers. Of own data, scores are drawn by method, scores by number of features, and
     the confusion matrix of the best method.
 
     Examples:
       pppca figures
+      pppca figures F5 T5
       pppca figures scores
       pppca figures --out manuscript/figures
     """
@@ -150,16 +174,18 @@ def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path
         drawn, rankings = snapshot.figures(store), snapshot.rankings()
         of_problems = own_results(snapshot, store) if snapshot.is_own else []
     own = [figure for result in of_problems for figure in result.figures]
-    can_be_drawn = [figure.figure for figure in drawn if figure.panels]
-    can_be_drawn += [spec.id for spec, _ in rankings] + [figure.id for figure in own]
-    check_filled("figure", names, can_be_drawn, results, snapshot.references)
-    if not can_be_drawn:
+    known = [figure.figure for figure in drawn if figure.panels]
+    known += [spec.id for spec, _ in rankings] + [figure.id for figure in own]
+    if not known and not names:
         raise StoreError(
             f"{results}: expected runs that a figure shows, got none. Own data need runs of a method on them."
         )
     if names:
+        tables_ = _drawable_tables(snapshot, names)
+        check_filled("figure", names, [*known, *tables_], results, snapshot.references)
         own = [figure for figure in own if figure.id in names]
         drawn = [figure for figure in drawn if figure.figure in names]
+        drawn += [snapshot.figure_of(name) for name in tables_]
         rankings = [(spec, ranking) for spec, ranking in rankings if spec.id in names]
     paths = write_figures(drawn, rankings, folder)
     paths += write_drawings([(one.id, one.images(), one.numbers) for one in own], folder)
@@ -178,8 +204,21 @@ def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path
             wanted |= {spec.id for spec in reference.rankings}
             wanted.add(reference.parts_figure)
     for name, missing in lacking.items():
-        if missing and (not references or name in wanted):
+        if missing and (name in names or not references or name in wanted):
             notify(f"{name}: not run: {missing}.")
+
+
+def _drawable_tables(snapshot: Snapshot, names: Names) -> list[str]:
+    """Return the tables with runs among some names; raise UnknownNameError for a table without means of runs."""
+    tables = [name for name in snapshot.names if name in names and snapshot.has_runs(name)]
+    for name in tables:
+        if not snapshot.can_be_drawn(name):
+            drawable = [other for other in snapshot.with_runs if snapshot.can_be_drawn(other)]
+            raise UnknownNameError(
+                f"table {name} has no means of runs to draw: expected one of {', '.join(drawable) or 'none yet'}, or a"
+                " figure that `pppca figures --help` lists."
+            )
+    return tables
 
 
 @cli.command()
@@ -261,9 +300,9 @@ def render(
 def report(results: Path, references: tuple[Path, ...], out: Path | None) -> None:
     """Write all results on a single HTML page.
 
-    The page begins with the answer, how near each source is, and the claims; then it has tables, experiments,
-    figures, ranks and provenance. Without runs of published numbers it compares the methods. It needs no other file
-    and no network, and can be read without scripts.
+    The page begins with the answer and the claims; then it has the tables and figures of each source, and provenance.
+    Without runs of published numbers it compares the methods. It needs no other file and no network, and
+    can be read without scripts.
 
     Examples:
       pppca report
@@ -275,7 +314,7 @@ def report(results: Path, references: tuple[Path, ...], out: Path | None) -> Non
     with read_store(results) as store:
         snapshot = read_snapshot(store, references=references)
         titles = {name: _title_in(name, text) for name, text in store.config_texts().items()}
-        page = render_report(snapshot, store, _addresses(), path.parent, _run_command, titles)
+        page = render_report(snapshot, store, _addresses(), _run_command, titles)
     atomic_write(path, page)
     click.echo(f"Wrote {path} ({len(page.encode()) / 1e3:,.0f} kB).")
 

@@ -27,7 +27,7 @@ from pppca_bench.verdicts.numbers import PLACE, in_part, parts_of
 LEAST_LOSS = 0.001
 """Least loss in percent that a geometric mean counts; smaller losses are errors of rounding."""
 
-PanelKind = Literal["curves", "points", "grid"]
+PanelKind = Literal["curves", "points", "grid", "means"]
 
 
 class Panel(NamedTuple):
@@ -35,16 +35,18 @@ class Panel(NamedTuple):
 
     Attributes
     ----------
-    kind : {"curves", "points", "grid"}
-        Means over the steps of a run; ratios of measured means to published numbers; a matrix of losses by data set.
+    kind : {"curves", "points", "grid", "means"}
+        Means over the steps of a run; ratios of measured means to published numbers; a matrix of losses by data set;
+        means of a table.
     data : DataFrame
-        One row per plotted number. The first column is ``curve``, ``series`` or ``column``; then
+        One row per plotted number. The first column is ``curve``, ``series``, ``column`` or ``place``; then
 
         - curves: ``step``, ``mean``, ``low``, ``high`` (float32, nan for a single repeat), ``n``, and for variances
           ``component``, the rank of the variance;
         - points: ``label``, ``published``, ``mean``, ``low``, ``high``, ``n``, and ``margin_low`` and ``margin_high``,
           the ends of the margin about the published number;
-        - grid: ``data_set``, ``loss``, ``verdict``, ``is_apart``, whether the loss is in italics.
+        - grid: ``data_set``, ``loss``, ``verdict``, ``is_apart``, whether the loss is in italics;
+        - means: ``row``, ``column``, ``quantity``, and the numbers of points.
     """
 
     kind: PanelKind
@@ -53,8 +55,8 @@ class Panel(NamedTuple):
 
     @property
     def series(self) -> dict[str, pd.DataFrame]:
-        """Return the rows of each curve or series by its label; grids need no labels."""
-        if self.kind == "grid":
+        """Return the rows of each curve or series by its label; grids and means need no labels."""
+        if self.kind in ("grid", "means"):
             return {}
         return {
             str(name): rows for name, rows in self.data.groupby(self.data.columns[0], sort=False)
@@ -75,6 +77,7 @@ class Figure(NamedTuple):
     x_linear_to: float | None = None  # as in `CurveLayout`
     y_linear_to: float | None = None
     basis: str = ""  # description of the numbers, in place of the mean over repeats
+    source: str = ""  # title of the reference; "" if several share the figure
 
     @property
     def repeats(self) -> str:
@@ -151,7 +154,13 @@ def _curve_figure(
             panels.append(Panel("curves", title, pd.concat(curves)))
     texts = layout.id, layout.title, layout.place, layout.step, layout.y_label
     return Figure(
-        *texts, tuple(panels), layout.note, tuple(missing), layout.x_linear_to, layout.y_linear_to
+        *texts,
+        tuple(panels),
+        layout.note,
+        tuple(missing),
+        layout.x_linear_to,
+        layout.y_linear_to,
+        source=reference.title,
     )
 
 

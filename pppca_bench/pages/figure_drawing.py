@@ -29,6 +29,7 @@ from pppca_bench.files import atomic_write
 from pppca_bench.pages.document import printed, ten_digits
 from pppca_bench.pages.escapes import to_csv
 from pppca_bench.pages.figure_data import Figure, Panel
+from pppca_bench.pages.means_drawing import draw_means, place_means
 from pppca_bench.references.layout import RankingSpec
 from pppca_bench.verdicts.pairs import ALPHA
 from pppca_bench.verdicts.ranking import Ranking
@@ -136,7 +137,7 @@ def draw(figure: Figure, *, titled: bool = True) -> Drawing:
     n_columns = min(n_columns, n_panels)
     n_rows = -(-n_panels // n_columns)
     basis = ""
-    if spread := {"curves": "Bands", "points": "Bars"}.get(kind):
+    if spread := {"curves": "Bands", "points": "Bars", "means": "Bars"}.get(kind):
         basis = f"Mean of {figure.repeats}. {spread}: 95 % interval of the mean."
     if "component" in figure.panels[0].data and len(labels) > 1:
         basis = f"{basis[:-1]} of the first curve; the others are drawn where they differ from it."
@@ -144,6 +145,8 @@ def draw(figure: Figure, *, titled: bool = True) -> Drawing:
     drawing = Drawing(figsize=(width * n_columns, height * n_rows), layout="constrained")
     if kind == "grid":
         axes = _place_grids(drawing, figure.panels)
+    elif kind == "means":
+        axes = place_means(drawing, figure.panels, PAGE)
     else:
         axes = list(drawing.subplots(n_rows, n_columns, squeeze=False, sharey=True).flat)
     for panel, title, ax in zip(figure.panels, _titles(figure.panels), axes, strict=False):
@@ -151,7 +154,7 @@ def draw(figure: Figure, *, titled: bool = True) -> Drawing:
         _DRAW[kind](panel, ax, styles, figure)
     for ax in drawing.axes[n_panels:]:
         ax.remove()
-    if kind != "grid":
+    if kind in ("curves", "points"):
         _align(figure, drawing, n_columns)
     _add_legend(drawing, f"{figure.figure}. {figure.title}" if titled else "")
     _add_note(drawing, f"{figure.basis or basis} {figure.note}".lstrip())
@@ -364,6 +367,7 @@ _DRAW: Mapping[str, Callable[[Panel, Axes, Styles, Figure], None]] = {
     "curves": _draw_curves,
     "points": _draw_points,
     "grid": _draw_grid,
+    "means": draw_means,
 }
 
 

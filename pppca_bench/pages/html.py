@@ -1,4 +1,4 @@
-"""HTML report: the answer, tables by source, experiments, figures, ranks and provenance on a single page."""
+"""HTML report: the answer, the claims, tables and figures by source, experiments and provenance on a single page."""
 
 from __future__ import annotations
 
@@ -6,17 +6,22 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
 from pppca_bench.errors import StoreError
 from pppca_bench.pages.comparison import SCORE_COLUMNS, score_frame, score_records
 from pppca_bench.pages.document import DIFFERENCE, PUBLISHED, Document, environment, join_words
+from pppca_bench.pages.figure_data import Figure
 from pppca_bench.pages.figure_drawing import draw, draw_ranking, to_images
-from pppca_bench.pages.index_page import headline, not_run, sources_document
+from pppca_bench.pages.index_page import (
+    headline,
+    nearness,
+    not_run,
+    reproduced_sentence,
+    sources_document,
+)
 from pppca_bench.pages.means import VERDICT_SIGNS
 from pppca_bench.pages.methods_section import describe_config, software
 from pppca_bench.pages.own_data import own_results
@@ -25,16 +30,17 @@ from pppca_bench.pages.pair_tables import pairs_document, pairs_sentence
 from pppca_bench.pages.ranks import ranking_document
 from pppca_bench.pages.recommendation import recommendations
 from pppca_bench.pages.snapshot import Snapshot, take_snapshot
+from pppca_bench.references.layout import RankingSpec
 from pppca_bench.results.frames import problems_of
 from pppca_bench.results.labels import settings_of
-from pppca_bench.store import BY_CONFIG
 from pppca_bench.store.database import Store
 from pppca_bench.verdicts.own_tables import SCORED
 from pppca_bench.verdicts.pairs import compare_pairs
+from pppca_bench.verdicts.ranking import Ranking
 from pppca_bench.version import __version__
 
 MAX_ROWS = 40
-"""Largest number of rows of a table without published numbers; longer tables are files beside the page."""
+"""Largest number of rows of a table without published numbers; longer tables are named, but not shown."""
 
 _COMPARED = ("X", "M", "C")
 """Our own tables that compare methods; the others are settings in detail."""
@@ -47,31 +53,32 @@ def render_report(
     snapshot: Snapshot,
     store: Store,
     addresses: Mapping[str, str],
-    folder: Path,
     run_command: Callable[[str], list[str]],
     titles: Mapping[str, str],
 ) -> str:
     """Render the page of a snapshot from ``store``, which has learning curves, provenance and texts of configs.
 
-    ``addresses`` are the sources of the problems' data. A table whose CSV is in ``folder / "tables"``, or that of a
-    single config, has a link to it. ``run_command`` returns the words of the command that runs a config, and
-    ``titles`` are those of the configs, by name.
+    ``addresses`` are the sources of the problems' data. ``run_command`` returns the words of the command that runs a
+    config, and ``titles`` are those of the configs, by name.
     """
     texts, counts = store.config_texts(), snapshot.runs.counts.values()
     names = list(texts)
     figures = [figure for figure in snapshot.figures(store) if figure.panels]
     answers = snapshot.answers(figures)
     is_own = snapshot.is_own
-    shown, files = _chosen(snapshot, folder, names, all_own=is_own)
+    shown, left_out = _chosen(snapshot, all_own=is_own)
+    rankings = [
+        (spec, ranking, page_table(ranking_document(spec, ranking)))
+        for spec, ranking in snapshot.rankings()
+    ]
+    sources = _sources(snapshot, shown, figures, rankings)
+    of_sources = [spec for source in sources for spec, *_ in source["rankings"]]
     advice = _recommended(store, snapshot, names) if is_own else []
     sentences, pairs = _compared_pairs(snapshot) if is_own else ([], [])
     run_claims = []
     for number, finding in enumerate(answers.claims, 1):
         if finding.answer:
             run_claims.append((number, finding))
-    rankings = []
-    for spec, ranking in snapshot.rankings():
-        rankings.append((spec, ranking, page_table(ranking_document(spec, ranking))))
     templates = environment(autoescape=True)
     templates.filters |= {
         "anchor": anchor,
@@ -90,11 +97,11 @@ def render_report(
         claims=run_claims,
         pairs=[page_table(document) for document in pairs],
         own=[table for table in shown if table.document.id not in snapshot.sources],
-        sources=_sources(snapshot, shown),
+        overview=[figure for figure in figures if not figure.source],
+        sources=sources,
+        rankings=[one for one in rankings if one[0] not in of_sources],
         score_headers=[header for header, _ in SCORE_COLUMNS],
-        files=files,
-        figures=figures,
-        rankings=rankings,
+        left_out=left_out,
         draw=partial(to_images, draw, for_page=True),
         draw_ranking=partial(to_images, draw_ranking, for_page=True),
         configs=[_config(name, text, snapshot, store, addresses) for name, text in texts.items()],
@@ -123,13 +130,10 @@ def _title(snapshot: Snapshot, answer: str, configs: Sequence[str], *, is_own: b
 
 
 def _chosen(
-    snapshot: Snapshot, folder: Path, configs: Sequence[str], *, all_own: bool
-) -> tuple[list[PageTable], list[tuple[Document, int, str]]]:
-    """Return the tables of the page, with their shares.
-
-    Also return the tables that are files beside the page, with their numbers of rows and their addresses.
-    """
-    shown, files = list[PageTable](), list[tuple[Document, int, str]]()
+    snapshot: Snapshot, *, all_own: bool
+) -> tuple[list[PageTable], list[tuple[Document, int]]]:
+    """Return the tables of the page, with their shares, and the tables left out, with their numbers of rows."""
+    shown, left_out = list[PageTable](), list[tuple[Document, int]]()
     all_shares = snapshot.shares()
     for name in snapshot.with_runs:
         reference = snapshot.sources.get(name)
@@ -148,8 +152,8 @@ def _chosen(
         if is_whole or is_short or is_published or (reference and document.place):
             shown.append(table)
         else:
-            files.append((document, n_rows, csv_of(name, folder, configs)))
-    return shown, files
+            left_out.append((document, n_rows))
+    return shown, left_out
 
 
 def _table(snapshot: Snapshot, name: str, texts: tuple[str, str]) -> PageTable | None:
@@ -160,23 +164,19 @@ def _table(snapshot: Snapshot, name: str, texts: tuple[str, str]) -> PageTable |
     return page_table(document) if document else None
 
 
-def csv_of(table: str, folder: Path, configs: Sequence[str]) -> str:
-    """Return the address of a table's CSV relative to the page in a folder; "" without the file.
+def _sources(
+    snapshot: Snapshot,
+    shown: Sequence[PageTable],
+    figures: Sequence[Figure],
+    rankings: Sequence[tuple[RankingSpec, Ranking, PageTable]],
+) -> list[Mapping[str, Any]]:
+    """Return the sources with tables or figures, those of the user first.
 
-    The tables of a single config may be in the folder of that config.
+    Each has its title, a sentence on its reproduced numbers, its tables, figures and rankings, and the scores that were
+    run.
     """
-    files = [f"tables/{table}.csv"]
-    if len(configs) == 1:
-        files.append(f"{BY_CONFIG}/{configs[0]}/{table}.csv")
-    for file in files:
-        if (folder / file).is_file():
-            return quote(file)
-    return ""
-
-
-def _sources(snapshot: Snapshot, shown: Sequence[PageTable]) -> list[Mapping[str, Any]]:
-    """Return the sources with tables, those of the user first: title, tables, and the scores that were run."""
     sources = list[Mapping[str, Any]]()
+    sentences = {one["source"]: reproduced_sentence(one) for one in nearness(snapshot)}
     references = sorted(snapshot.references, key=lambda one: one.name not in snapshot.added)
     for reference in references:
         of_source = {name for name, source in snapshot.sources.items() if source is reference}
@@ -184,10 +184,14 @@ def _sources(snapshot: Snapshot, shown: Sequence[PageTable]) -> list[Mapping[str
         documents = [document for document in snapshot.documents if document.id in of_source]
         scored = score_frame(snapshot.numbers, [reference], documents)
         records = score_records(scored[scored["n_run"] > 0])
-        if tables:
+        own_figures = [figure for figure in figures if figure.source == reference.title]
+        if tables or own_figures:
             source = {
                 "title": reference.title.partition(" (")[0],
+                "sentence": sentences.get(reference.title, ""),
                 "tables": tables,
+                "figures": own_figures,
+                "rankings": [one for one in rankings if one[0] in reference.rankings],
                 "scores": Document.of_records("", "", SCORE_COLUMNS, records).rows,
             }
             sources.append(source)
@@ -245,7 +249,7 @@ def inline_svg(svg: bytes, id: str, label: str) -> Markup:
 
     Metadata, style sheet, fonts and rotations by 0 are removed, and coordinates are cut to a tenth of a point. Black is
     the page's text colour, which is inherited where SVG writes no fill. The ``id`` makes the drawing's identifiers
-    unique on the page; ``label`` is for screen readers.
+    unique on the page; ``label`` is for screen readers. The style sheet reads the drawing's width from ``--width``.
     """
     text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", svg.decode(), flags=re.DOTALL)
     text = re.sub(r"(\.\d)\d{2,}(?=[^<>]*>)", r"\1", text[text.index("<svg") :])
@@ -253,5 +257,6 @@ def inline_svg(svg: bytes, id: str, label: str) -> Markup:
     text = re.sub(r">\s+<", "><", text).replace("xlink:href", "href")
     text = re.sub(r'<g id="[^"]*">', "<g>", text)  # groups are not linked to
     text = re.sub(r'\b(id="|href="#|url\(#)', rf"\1{anchor(id)}-", text)
+    text = re.sub(r'\bwidth="([^"]*)" height="[^"]*"', r'style="--width: \1"', text, count=1)
     start = Markup('<svg role="img" aria-label="{}" fill="currentColor"').format(label)
     return Markup(text.replace("#000000", "currentColor").replace("<svg", str(start), 1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -16,14 +16,7 @@ from pppca_bench.pages.comparison import (
     render_tally,
     score_frame,
 )
-from pppca_bench.pages.document import (
-    Document,
-    count_in_words,
-    environment,
-    join_words,
-    paragraphs,
-    text_table,
-)
+from pppca_bench.pages.document import Document, count_in_words, environment, join_words, text_table
 from pppca_bench.pages.figure_data import Figure
 from pppca_bench.pages.findings import Answers
 from pppca_bench.pages.share_texts import counted, of_numbers, programs_document, tables_document
@@ -149,7 +142,7 @@ def headline(snapshot: Snapshot, answers: Answers) -> list[str]:
 
     Sources whose numbers are all reproduced, without a simulation of a correct program, share a sentence.
     """
-    joined, others = list[Any](), list[Any]()
+    reproduced, joined, others = list[str](), list[Any](), list[Any]()
     for source in nearness(snapshot):
         if answers.results and not source["is_added"]:
             continue
@@ -160,10 +153,18 @@ def headline(snapshot: Snapshot, answers: Answers) -> list[str]:
             others.append(source)
     if len(joined) == 1:
         others, joined = [*others, *joined], []
-    names = [f"{source['source']} ({source['ours']['n']:,} numbers)" for source in joined]
-    template = environment().get_template("headline.txt")
-    text = template.render(sources=others, joined=join_words(names), counted=counted)
-    return [*answers.results, *paragraphs(text)]
+    for source in others:
+        reproduced.append(f"{source['source']}: {reproduced_sentence(source)}")
+    if joined:
+        names = [f"{source['source']} ({source['ours']['n']:,} numbers)" for source in joined]
+        reproduced.append(f"All published numbers are reproduced: {join_words(names)}.")
+    return [*answers.results, *reproduced]
+
+
+def reproduced_sentence(source: Mapping[str, Any]) -> str:
+    """Return the sentence on the reproduced numbers of a source of `nearness`."""
+    text = environment().get_template("headline.txt").render(own=source, counted=counted)
+    return " ".join(text.split())
 
 
 def verdict_lines(name: str, snapshot: Snapshot) -> list[str]:

@@ -44,7 +44,8 @@ class CellView(NamedTuple):
 
     ``verdict`` is the worst of its quantities'; ``differences`` the characters before each difference from the
     published number, its text, and its verdict; ``repeats`` the title of each quantity with several repeats, its
-    statistics, and its histogram; ``source`` is the printed number with the provenance of the runs, None without runs.
+    statistics, its histogram, and the texts of the scale below it; ``source`` is the printed number with the provenance
+    of the runs, None without runs.
     """
 
     text: str
@@ -52,17 +53,20 @@ class CellView(NamedTuple):
     id: str
     published: str
     differences: Sequence[tuple[str, str, Verdict | None]]
-    repeats: Sequence[tuple[str, str, Histogram]]
+    repeats: Sequence[tuple[str, str, Histogram, Sequence[str]]]
     source: Any
 
 
 class PageTable(NamedTuple):
-    """Table with the rows of the page, its caption, and the paragraph on the shares of its verdicts."""
+    """Table with the rows of the page, and paragraphs below it.
+
+    ``is_open`` says whether the table compares means of runs with published numbers.
+    """
 
     document: Document
     rows: Sequence[Sequence[str | CellView]]
-    caption: str = ""
-    shares: str = ""
+    notes: Sequence[str] = ()
+    is_open: bool = False
 
 
 def anchor(*parts: str) -> str:
@@ -79,8 +83,10 @@ def anchor(*parts: str) -> str:
 
 def page_table(document: Document) -> PageTable:
     """Return a table of texts for the page."""
-    caption = f"Ours beside published: {document.place}" if document.place else ""
-    return PageTable(document._replace(place=""), document.rows, caption)
+    notes = document._replace(place="").paragraphs()
+    if document.place:
+        notes.insert(0, f"Ours beside published: {document.place}.")
+    return PageTable(document, document.rows, notes)
 
 
 def table_of_means(snapshot: Snapshot, name: str, texts: tuple[str, str]) -> PageTable | None:
@@ -106,8 +112,10 @@ def table_of_means(snapshot: Snapshot, name: str, texts: tuple[str, str]) -> Pag
             cell = cells.get((row, column))
             views.append(_cell(cell, text, snapshot.runs, spread=layout.spread) if cell else text)
         rows.append([label, *views])
-    is_compared = numbers["verdict"].isin(list(VERDICT_SIGNS)).any()
-    return PageTable(document, rows, f"Published: {layout.place}" if is_compared else "", shares)
+    is_compared = numbers["verdict"].isin(list(VERDICT_SIGNS))
+    place = f"Published: {layout.place}." if is_compared.any() else ""
+    notes = [*filter(None, (place, shares)), *document.paragraphs()]
+    return PageTable(document, rows, notes, bool((is_compared & (numbers["n_planned"] > 0)).any()))
 
 
 def _cell(cell: Mapping[str, Any], text: str, runs: Runs, *, spread: bool) -> CellView:
@@ -151,8 +159,11 @@ def _differences(
     return [(*part, verdict) for part, verdict in zip(parts, [*verdicts, None], strict=False)]
 
 
-def _repeats(number: Any, values: Sequence[float]) -> tuple[str, str, Histogram]:
-    """Return the title of a quantity, its statistics as text, and its histogram with the published number."""
+def _repeats(number: Any, values: Sequence[float]) -> tuple[str, str, Histogram, Sequence[str]]:
+    """Return the title of a quantity, its statistics as text, and its histogram with the published number.
+
+    The scale of the histogram has the numbers at both ends, and the number of repeats of the tallest bar between them.
+    """
     name, five_numbers = number.quantity, list[str]()
     for title, value in zip(_FIVE_NUMBERS, five_number_summary(values), strict=True):
         five_numbers.append(f"{title} {quantity_text(name, value)}")
@@ -162,4 +173,11 @@ def _repeats(number: Any, values: Sequence[float]) -> tuple[str, str, Histogram]
         f" {' | '.join(five_numbers)}."
     )
     published = None if math.isnan(number.difference) else number.published
-    return described(name).title, text, histogram(values, published, length=LENGTH, width=WIDTH)
+    bars = histogram(values, published, length=LENGTH, width=WIDTH)
+    shown = [*values] if published is None else [*values, published]
+    ends = quantity_text(name, min(shown)), quantity_text(name, max(shown))
+    tallest = f"tallest bar: {max(bars.counts.values())}"
+    scale = (ends[0], tallest, ends[1])
+    if ends[0] == ends[1]:
+        scale = ("", f"{ends[0]}, {tallest}", "")
+    return described(name).title, text, bars, scale

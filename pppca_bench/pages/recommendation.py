@@ -169,7 +169,7 @@ def _measured(quantity: str, value: float | None = None) -> str:
     """Return the title of a quantity and, if given, its value with the unit, such as ``"test error 2.00 %"``."""
     title, _, unit = described(quantity).title.partition(", ")
     text = in_sentence(title)
-    if quantity in TESTED:
+    if quantity in BALANCED_SCORES:
         text = f"test {text}"
     if value is not None:
         text += f" {quantity_text(quantity, value)} {unit}".rstrip()

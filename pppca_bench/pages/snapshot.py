@@ -17,6 +17,7 @@ from pppca_bench.pages.means import document_of
 from pppca_bench.pages.plug_in import attempted, checked, from_module
 from pppca_bench.pages.recommendation import choices_document
 from pppca_bench.pages.share_texts import share_paragraphs, shares_document
+from pppca_bench.pages.table_figures import drawn_numbers, table_figure
 from pppca_bench.references.layout import Layout, RankingSpec
 from pppca_bench.references.planned import check_quantities
 from pppca_bench.references.reference import Reference
@@ -279,9 +280,17 @@ class Snapshot:
         figures = build_figures(
             self.runs, store, self.facts, self.numbers, self.references, self.added
         )
-        for _, drawn in self._from_modules("figures", store):
-            figures += drawn
+        for reference, drawn in self._from_modules("figures", store):
+            figures += [figure._replace(source=reference.title) for figure in drawn]
         return figures
+
+    def can_be_drawn(self, name: str) -> bool:
+        """Return whether a table has means of runs, which `figure_of` draws."""
+        return self.is_of_means(name) and len(drawn_numbers(self.means(name)[1])) > 0
+
+    def figure_of(self, name: str) -> Figure:
+        """Return the figure of a table of means."""
+        return table_figure(*self.means(name), self.sources.get(name), self.facts)
 
     def answers(self, figures: Sequence[Figure]) -> Answers:
         """Return the answers to the claims of the references.

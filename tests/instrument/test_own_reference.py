@@ -6,6 +6,7 @@ import shlex
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 from builders import small, write_config
@@ -209,6 +210,17 @@ def test_a_reference_with_parts_has_a_figure_of_published_against_our_numbers(
     assert {line.split(",")[2] for line in lines[1:]} == {"U1"}
 
 
+def test_a_table_of_the_reference_is_drawn_beside_its_published_numbers(results, mine, tmp_path):
+    options = ("--results", results, "--reference", mine, "--out", tmp_path / "drawn")
+    said = printed("figures", "U1", *options)
+    assert "Wrote 3 files to " in said
+    assert "U1: not run: iris, 3NN; iris, NCA, 3NN.\n" in said
+    (drawn,) = (tmp_path / "drawn").glob("*.csv")
+    numbers = pd.read_csv(drawn)
+    assert numbers["published"].notna().any()
+    assert (numbers["n"] > 0).all()
+
+
 def test_a_module_beside_the_reference_adds_a_table_a_figure_and_a_claim(results, tmp_path):
     options = ("--results", results, "--reference", REFERENCE)
     assert "U1              3 " in printed("tables", "--table", "U3", *options)
@@ -219,6 +231,7 @@ def test_a_module_beside_the_reference_adds_a_table_a_figure_and_a_claim(results
     page = report.read_text(encoding="utf-8")
     claim = "QDA errs less than LDA on wine."
     assert all(text in page for text in ("Mean difference of the", "Printed and our errors", claim))
+    assert "<title>Accuracies printed in scikit-learn&#39;s documentation</title>" in page
     printed("render", "--findings", findings, *options)
     assert f"| 1 | {claim} | Yes: QDA errs on " in findings.read_text(encoding="utf-8")
     assert (results / "tables" / "U3.csv").is_file()

@@ -113,6 +113,8 @@ def test_render_writes_valid_links_and_the_verdicts_between_the_marks_of_a_page(
     assert said in printed("render", "--results", folder, "--readme", page, code=2)
     no_figure = "Error: no figure 'F55' in these results: expected one of F5, F6, F7 (did you mean 'F5'?).\n"
     assert printed("figures", "F55", "--results", recorded, code=2) == no_figure
+    said = printed("figures", "T5", "T0", "--results", recorded, code=2)
+    assert said.startswith("Error: table T0 has no means of runs to draw: expected one of T1, ")
 
 
 @pytest.fixture(scope="module")

@@ -42,7 +42,8 @@ def site(tmp_path_factory) -> Path:
     made = shutil.ignore_patterns("gallery", "by_config", "*.dt", "*.sqlite*", "__pycache__")
     for name in ("configs", "data", "docs", "examples", "results"):
         shutil.copytree(ROOT / name, folder / name, ignore=made)
-    shutil.copy(ROOT / "CITATION.cff", folder)
+    for name in ("CITATION.cff", "README.md"):
+        shutil.copy(ROOT / name, folder)
     sphinx = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going"]
     path = os.environ.get("PYTHONPATH", "")
     offline(*sphinx, "docs", "build/docs", folder=folder, PYTHONPATH=path)
@@ -78,6 +79,12 @@ def test_no_link_of_the_site_is_broken(site, pages):
     assert len(pages[site / "index.html"].links) > 20
     broken = (unresolved(page, own.links | own.loads, pages) for page, own in pages.items())
     assert [link for links in broken for link in links] == []
+
+
+@pytest.mark.slow
+def test_the_site_begins_with_the_main_results_of_the_readme(site):
+    text = (site / "index.html").read_text(encoding="utf-8")
+    assert 0 < text.index("<li><p>Reducing features costs accuracy") < text.index("F5.png")
 
 
 @pytest.mark.slow

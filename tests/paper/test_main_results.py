@@ -130,7 +130,8 @@ def test_the_slides_numbers_are_counted_by_method_beside_a_correct_program(ours,
     counts = {"slides": (SLIDES, {ALL: part, "NE-pPCA": part, "DGHA": part})}
     (first,), sources = results(counts=counts)
     assert first == (
-        f"The slides (settings fitted): NE-pPCA's numbers are reproduced {said}, DGHA's {as_often} ({ours} of 64; 40–55)."
+        f"The slides (settings fitted): NE-pPCA's numbers are reproduced {said}, DGHA's {as_often} ({ours} of 64;"
+        " 40–55)."
     )
     assert sources == ["Slides"]
 

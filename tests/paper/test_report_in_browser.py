@@ -1,4 +1,5 @@
-"""The report in a browser: no error, links that lead somewhere, sorting, heights, narrow screens, print and contrast.
+"""The report in a browser: no error, links that lead somewhere, sorting, heights, narrow screens, sizes of texts, print
+and contrast.
 
 It needs Debian's chromium and chromium-driver; without them it is skipped, unless PPPCA_REQUIRE_BROWSER=1.
 """
@@ -17,14 +18,42 @@ from selenium.webdriver.common.keys import Keys
 
 pytestmark = pytest.mark.slow
 
-NARROW = 390
-MOST_PIXELS = 12_000
-"""Of the height of the shipped page at a width of 1280 pixels, before anything is opened: ten screens, and some."""
+WIDE, NARROW = (1280, 800), (390, 844)
+"""Width and height of a laptop's screen, and of a phone's, in pixels."""
+
+MOST_SCREENS = {WIDE: 11, NARROW: 18}
+"""Of the shipped page, before anything is opened."""
+
+LEAST_TEXT = 9
+"""Height of texts in pixels."""
 
 MOST_PAGES = 12
 SHIPPED = Path(__file__).parents[2] / "results" / "report.html"
 LEAST_CONTRAST = 4.5
 """Of text and what is behind it (WCAG 2.2, level AA)."""
+
+WITHOUT_HINT = """
+const wider = [...document.querySelectorAll(".scroll")].filter(
+  box => box.checkVisibility() && box.scrollWidth > box.clientWidth + 1);
+const shadow = box => parseFloat(getComputedStyle(box, "::after").width) > 0;
+return [wider.length, wider.filter(box => !shadow(box)).map(box => box.getAttribute("aria-label"))];
+"""
+"""Number of the boxes that scroll, and the names of those without a shadow."""
+
+TEXTS = """
+const sizes = {};
+for (const element of document.querySelectorAll("body *:not(script)")) {
+  if (!element.checkVisibility()) continue;
+  if (![...element.childNodes].some(node => node.nodeType === 3 && node.data.trim())) continue;
+  const matrix = element.getScreenCTM?.();
+  const scale = matrix ? Math.hypot(matrix.a, matrix.b) : 1;
+  const size = scale * parseFloat(getComputedStyle(element).fontSize);
+  const name = (element.closest("figure")?.id ?? "") + " " + element.tagName + "." + element.getAttribute("class");
+  sizes[name] = Math.min(sizes[name] ?? 99, size);
+}
+return sizes;
+"""
+"""Least height of the shown texts in pixels, by figure and element."""
 
 CONTRASTS = """
 const linear = c => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
@@ -74,13 +103,13 @@ def chromium():
 @pytest.fixture
 def browser(chromium, page):
     """Return a browser that has just loaded the page, on a wide light screen."""
-    show(chromium, 1280, "light")
+    show(chromium, WIDE, "light")
     chromium.get(page)
     return chromium
 
 
-def show(browser, width: int, scheme: str) -> None:
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+def show(browser, screen: tuple[int, int], scheme: str) -> None:
+    size = {"width": screen[0], "height": screen[1], "deviceScaleFactor": 1, "mobile": False}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
@@ -112,6 +141,33 @@ def test_every_link_leads_to_something_that_is_shown_once_all_is_open(browser):
     )
     assert lost == []
     assert browser.execute_script("return document.links.length") > 50
+
+
+@pytest.mark.parametrize("screen", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_a_box_that_scrolls_has_a_shadow_and_no_text_is_too_small(browser, screen):
+    browser.get(SHIPPED.as_uri())
+    show(browser, screen, "light")
+    for opened in (False, True):
+        if opened:
+            open_all(browser)
+        browser.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0], 200))")
+        n_wider, without_hint = browser.execute_script(WITHOUT_HINT)
+        assert (n_wider > 0 or not opened, without_hint) == (True, [])
+        sizes = browser.execute_script(TEXTS)
+        assert len(sizes) > 20
+        assert {name: size for name, size in sizes.items() if size < LEAST_TEXT} == {}
+
+
+def test_no_link_of_the_page_leaves_it(browser, tmp_path):
+    copied = tmp_path / "elsewhere" / "page.html"
+    copied.parent.mkdir()
+    copied.write_bytes(SHIPPED.read_bytes())
+    browser.get(copied.as_uri())
+    leaving = browser.execute_script(
+        "return [...document.links].filter(one => one.href.split('#')[0] !== location.href)"
+        ".map(one => one.outerHTML)"
+    )
+    assert leaving == []
 
 
 def test_a_link_from_a_cell_opens_how_its_config_was_run(browser):
@@ -180,21 +236,30 @@ def test_nothing_is_wider_than_a_narrow_screen(browser, opened):
     show(browser, NARROW, "light")
     if opened:
         open_all(browser)
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= NARROW
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= NARROW[0]
     outside = browser.execute_script(
         "return [...document.querySelectorAll('body *')].filter(one => !one.closest('.scroll, .skip') &&"
         " one.getBoundingClientRect().right > arguments[0] + 1).map(one => one.outerHTML.slice(0, 99))",
-        NARROW,
+        NARROW[0],
     )
     assert outside == []
-    assert browser.execute_script(
-        "return [...document.querySelectorAll('.scroll')].some(one => one.scrollWidth > one.clientWidth)"
+
+
+def test_on_a_phone_published_numbers_stand_below_ours_beside_the_header_of_their_column(browser):
+    show(browser, NARROW, "light")
+    row = browser.find_element(By.CSS_SELECTOR, "#T5 tbody tr")
+    ours, published = (row.find_element(By.CSS_SELECTOR, one) for one in ("td u", "td .p"))
+    assert ours.rect["y"] + ours.rect["height"] <= published.rect["y"] + 1
+    header = browser.execute_script(
+        "return getComputedStyle(arguments[0].querySelector('td'), '::before').content", row
     )
+    assert header == '"τ = 5"'
+    assert not browser.find_element(By.CSS_SELECTOR, "#T5 thead").is_displayed()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_texts_have_enough_contrast(browser, scheme):
-    show(browser, 1280, scheme)
+    show(browser, WIDE, scheme)
     open_all(browser)
     found = browser.execute_script(CONTRASTS)
     assert len(found) > 20
@@ -206,14 +271,23 @@ def test_texts_have_enough_contrast(browser, scheme):
     assert dark == (scheme == "dark")
 
 
-def test_the_answer_of_the_shipped_page_is_on_the_first_screen_and_the_page_has_about_ten(browser):
+@pytest.mark.parametrize("screen", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_the_shipped_page_has_few_screens(browser, screen):
     browser.get(SHIPPED.as_uri())
-    assert browser.execute_script("return document.documentElement.scrollHeight") <= MOST_PIXELS
-    end = browser.execute_script(
-        "return document.querySelector('#answer .headline').getBoundingClientRect().bottom"
+    show(browser, screen, "light")
+    height = browser.execute_script("return document.documentElement.scrollHeight")
+    assert height <= MOST_SCREENS[screen] * screen[1]
+
+
+def test_the_first_screen_of_the_shipped_page_has_five_lines_and_published_against_our_numbers(
+    browser,
+):
+    browser.get(SHIPPED.as_uri())
+    ends = browser.execute_script(
+        "return ['#answer .headline', '#answer #F5 svg']"
+        ".map(one => document.querySelector(one).getBoundingClientRect().bottom)"
     )
-    assert end <= 800
-    assert len(browser.find_elements(By.CSS_SELECTOR, "#answer table")) == 2
+    assert max(ends) <= WIDE[1]
     assert len(browser.find_elements(By.CSS_SELECTOR, "#answer .headline li")) == 5
     assert len(browser.find_elements(By.CSS_SELECTOR, "nav.wide a")) <= 10
 

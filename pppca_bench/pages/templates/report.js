@@ -1,5 +1,6 @@
 "use strict";
-// The page is complete without this script, which adds sorting and buttons that copy commands.
+// The page is complete without this script, which adds sorting, buttons that copy commands, and shadows where a box
+// scrolls.
 (() => {
   const number = /^\(?[−-]?\d+(\.\d+)?/;
 
@@ -36,6 +37,12 @@
       head.append(button);
       button.addEventListener("click", () => sort(table, column));
     });
+  }
+
+  for (const box of document.querySelectorAll(".scroll")) {
+    const mark = () => box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+    box.addEventListener("scroll", mark);
+    new ResizeObserver(mark).observe(box);
   }
 
   for (const command of document.querySelectorAll("code.command")) {
