@@ -123,8 +123,8 @@ class DGHAWithoutRemoval(DGHA):
 class DGHAOperations(DGHA):
     """Count the multiply-adds of GHA and of `DGHA` with the same settings, as the slides write their formulas.
 
-    The counts are the same on any machine. GHA learns all rows in all epochs, from all samples, and has no checks.
-    Parameters and other attributes as in `DGHA`.
+    Choice: the slides' speed-ups are ratios of times; counts are the same on any machine. GHA learns all rows in all
+    epochs, from all samples, and has no checks. Parameters and other attributes as in `DGHA`.
 
     Attributes
     ----------
@@ -165,7 +165,8 @@ class NotebookGHA(UnsupervisedMixin, BaseEstimator):
 
     Source: "Hebbian-Based Principal Component Analysis", `trainNetwork`: η = 1 / n_samples; the samples in their order,
     the first sample last; each row uses the updated rows before it; Y are the outputs of the last pass. The
-    inputs are not centred.
+    inputs are not centred. Choice: the initial rows are random and orthonormal, not uniform with centred columns, since
+    only the signs of the last rows depend on them.
 
     Parameters
     ----------
