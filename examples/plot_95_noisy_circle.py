@@ -7,8 +7,8 @@ linear component cannot find it (Bishop 1995, section 8.6, figures 8.10 to 8.12)
 """
 
 # %%
-# PCA and an auto-associative network reduce the points to one number. The network has four layers of weights with
-# nonlinear nodes before, in and after the middle layer, which has a single node.
+# Four points look like the corners of a rotated rectangle, and their coordinates show no rule. They lie on a circle,
+# and their angles, in units of π, are simple (Marsland 2009, figure 6.1).
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -16,6 +16,13 @@ from pppca_bench import load_problem
 from pppca_bench.reducers.linear_projection import CovariancePCA
 from pppca_bench.reducers.nonlinear_projection import Autoencoder
 
+angles = np.array([1, 4, 7, 11]) / 6
+print("coordinates", *(f"({np.cos(np.pi * a):.2f}, {np.sin(np.pi * a):.2f})" for a in angles))
+print("angles / π ", *(f"{a:.3f}" for a in angles))
+
+# %%
+# PCA and an auto-associative network reduce noisy points of a circle to one number. The network has four layers of
+# weights with nonlinear nodes before, in and after the middle layer, which has a single node.
 X = load_problem("noisy_circle").X_train
 reducers = {
     "PCA": CovariancePCA(n_components=1),

@@ -45,7 +45,9 @@ def select(
 ) -> Indices:
     """Return the indices of the parents, (n_parents,).
 
-    Source: lecture notes "Evolutionary Learning", "Parent Selection". The fitness, (n_strings,), after scaling, is
+    Source: lecture notes "Evolutionary Learning", "Parent Selection". Choice: first and second parents are selected
+    separately, so that "truncation" shuffles two pools of n_parents strings; the notes shuffle a single pool of all
+    strings, and pair neighbours. The fitness, (n_strings,), after scaling, is
     divided by ``copies``, the number of equal strings. Raises ValueError if fitness is negative and the selection
     depends on its ratios.
     """

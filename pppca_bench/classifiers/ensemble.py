@@ -150,10 +150,14 @@ class EnsembleClassifier(LargestOutputMixin, Ensemble):
     def _outputs(self, X: ArrayLike) -> Floats:
         """Return the combined outputs; a member that is not a network outputs 1 for its predicted class, else 0."""
         check_is_fitted(self)
-        inputs, members = validated_samples(self, X), self.estimators_
-        if isinstance(members[0], MLP | Ensemble):
-            return self._combine([member._outputs(inputs) for member in members])
-        return self._combine([self._predicted(member, inputs) for member in members])
+        inputs = validated_samples(self, X)
+        return self._combine([self._outputs_of(member, inputs) for member in self.estimators_])
+
+    def _outputs_of(self, member: Any, X: Floats) -> Floats:
+        """Return the outputs of a member for validated samples."""
+        if isinstance(member, MLP | Ensemble):
+            return member._outputs(X)
+        return self._predicted(member, X)
 
     def _predicted(self, member: Any, X: Floats) -> Floats:
         """Return 1 for the class that a member predicts, 0 for the others; raise ValueError for another label."""

@@ -97,7 +97,10 @@ def replace_subtree(expression: Expression, start: int, branch: Expression) -> E
 
 
 def cross(first: Expression, second: Expression, rng: np.random.Generator) -> Expression:
-    """Replace a random subtree of the first parent by a random subtree of the second parent."""
+    """Replace a random subtree of the first parent by a random subtree of the second parent.
+
+    Choice: a single child, where the lecture notes' figure of genetic programming swaps subtrees and has two.
+    """
     branch = second[subtree(second, int(rng.integers(len(second))))]
     return replace_subtree(first, int(rng.integers(len(first))), branch)
 

@@ -109,19 +109,23 @@ def unpack(weights: Floats, narrow: Architecture, wide: Architecture) -> list[Fl
     return matrices
 
 
+def activated(net: Floats, activation: Activation | HiddenActivation) -> Floats:
+    """Return the outputs of units for their net inputs, of any shape."""
+    if activation == "softsign":
+        return net / (1.0 + np.abs(net))
+    if activation == "logistic":
+        outputs: Floats = expit(net)
+        return outputs
+    return np.tanh(net) if activation == "tanh" else net
+
+
 def network_outputs(architecture: Architecture, matrices: Sequence[Floats], X: Floats) -> Floats:
     """Compute the outputs, float64 (n_samples, n_outputs), for inputs X, float64 (n_samples, n_inputs)."""
     sources = X
     for k, matrix in enumerate(matrices):
         is_hidden = k < len(matrices) - 1
-        outputs = sources @ matrix[:, 1:].T + matrix[:, 0]
         activation = architecture.hidden_activation if is_hidden else architecture.output_activation
-        if activation == "softsign":
-            outputs /= 1.0 + np.abs(outputs)
-        elif activation == "logistic":
-            outputs = expit(outputs)
-        elif activation == "tanh":
-            outputs = np.tanh(outputs)
+        outputs = activated(sources @ matrix[:, 1:].T + matrix[:, 0], activation)
         sources = np.hstack([sources, outputs]) if architecture.shortcuts else outputs
     return outputs
 

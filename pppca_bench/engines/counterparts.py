@@ -123,8 +123,8 @@ class DGHAWithoutRemoval(DGHA):
 class DGHAOperations(DGHA):
     """Count the multiply-adds of GHA and of `DGHA` with the same settings, as the slides write their formulas.
 
-    The counts are the same on any machine. GHA learns all rows in all epochs, from all samples, and has no checks.
-    Parameters as in `DGHA`; only measures are learned, no projection.
+    Choice: the slides' speed-ups are ratios of times; counts are the same on any machine. GHA learns all rows in all
+    epochs, from all samples, and has no checks. Parameters and other attributes as in `DGHA`.
 
     Attributes
     ----------
@@ -134,13 +134,12 @@ class DGHAOperations(DGHA):
 
     def fit(self, X: ArrayLike, y: None = None) -> Self:
         """Fit DGHA to X, shape (n_samples, n_features), and count; raises as DGHA."""
-        dgha = DGHA(**self.get_params()).fit(X, y)
-        n_features = dgha.n_features_in_
-        n_rows = self._n_rows_at_start(n_features)
-        of_an_epoch = count_operations(dgha.n_samples_seen_, n_rows, n_features)
+        super().fit(X, y)
+        n_rows = self._n_rows_at_start(self.n_features_in_)
+        of_an_epoch = count_operations(self.n_samples_seen_, n_rows, self.n_features_in_)
         self.measures_ = {
-            "speedup_operations": self.n_epochs * of_an_epoch / dgha.n_operations_,
-            "dimensionality": dgha.n_components_,
+            "speedup_operations": self.n_epochs * of_an_epoch / self.n_operations_,
+            "dimensionality": self.n_components_,
         }
         return self
 
@@ -166,7 +165,8 @@ class NotebookGHA(UnsupervisedMixin, BaseEstimator):
 
     Source: "Hebbian-Based Principal Component Analysis", `trainNetwork`: η = 1 / n_samples; the samples in their order,
     the first sample last; each row uses the updated rows before it; Y are the outputs of the last pass. The
-    inputs are not centred.
+    inputs are not centred. Choice: the initial rows are random and orthonormal, not uniform with centred columns, since
+    only the signs of the last rows depend on them.
 
     Parameters
     ----------

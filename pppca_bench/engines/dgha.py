@@ -35,7 +35,8 @@ class DGHA(GHA):
     proposition, and closer to the published dimensionalities than random directions.
 
     The defaults are a compromise between published dimensionalities and published speed-ups; other settings reproduce
-    each of them better (docs/choices.md). "Choice" marks parameters that the slides do not give.
+    each of them better (docs/choices.md): a check before the first epoch, rows of norm 1 that all learn at once, as the
+    slides are written. "Choice" marks parameters that the slides do not give.
 
     Parameters
     ----------

@@ -202,7 +202,8 @@ def measure_reconstruction(reducer: Any, X: Floats, reduced: Floats) -> dict[str
 
     Choice: the inputs are reconstructed by the method's own `inverse_transform` or, without it, by the linear map from
     the features that fits these inputs best. So all methods, including selections and nonlinear maps, have measures on
-    the same scale.
+    the same scale. Choice: E_M is half the *mean* over the samples, so that data sets of different sizes compare; the
+    sources have half the sum (Bishop 1995, eq. 8.17) or the sum (Mitchell 2006).
 
     ``X`` are the training inputs, of shape (n_samples, n_features), and ``reduced`` their features.
 

@@ -17,6 +17,8 @@ class Entry:
         Name in configs, and name in tables.
     does, source : str
         Short description, and source.
+    passages : tuple of (document, section, name)
+        Where the source documents have it, and the name there: the rows of the table in docs/concepts.md.
     estimator : str
         Dotted path of the class, ``"module:Class"``; the constructor defines the parameters that a config may set.
     version : int or str
@@ -39,6 +41,7 @@ class Entry:
     does: str
     source: str
     estimator: str
+    passages: tuple[tuple[str, str, str], ...] = ()
     version: int | str = 1
     defaults: Mapping[str, object] = field(default_factory=dict)
     details: str = ""

@@ -80,12 +80,12 @@ class AllFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 @dataclass(eq=False, repr=False)
 class SpectrumReducer(Projection):
-    """Base of projections with three rules for the number of components; the user gives exactly one rule.
+    """Base of projections with three rules for the number of components; the user gives at most one rule.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        Number of components, from 1 to n_features.
+        Number of components, from 1 to n_features. None, without another rule, keeps as many as there are.
     variance_ratio : float or None, default=None
         Keep the fewest components with this share of the variance; in (0, 1].
     tau : float or None, default=None
@@ -98,7 +98,7 @@ class SpectrumReducer(Projection):
     tau: Tau | None = None
 
     def check_agreement(self) -> None:
-        """Raise ParameterError if several rules are given; `_count` raises if no rule is given."""
+        """Raise ParameterError if several rules are given."""
         given = [
             name
             for name in ("n_components", "variance_ratio", "tau")
@@ -118,8 +118,7 @@ class SpectrumReducer(Projection):
             return count_by_variance(eigenvalues, self.variance_ratio)
         if self.tau is not None:
             return count_by_tau(eigenvalues, self.tau)
-        expected = "an integer where variance_ratio and tau are null"
-        raise ParameterError("n_components", expected, None, where=type(self).__name__)
+        return len(eigenvalues)
 
 
 def covariance(X: Floats) -> Floats:
@@ -222,7 +221,7 @@ class CovariancePCA(_ExactPCA):
     Parameters
     ----------
     n_components, variance_ratio, tau
-        As in `SpectrumReducer`; without ``keep``, exactly one is given.
+        As in `SpectrumReducer`.
     keep : str or None, default=None
         Rule for the number of components, see `pppca_bench.base.keep_rules`: "tau", "variance" and "eigenvalue", which
         need tau, variance_ratio or least_eigenvalue, "mle", "parallel", "broken_stick", "gavish_donoho" or

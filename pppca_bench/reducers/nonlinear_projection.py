@@ -11,10 +11,11 @@ from scipy.spatial.distance import pdist
 from sklearn.decomposition import KernelPCA
 from sklearn.utils.validation import check_is_fitted
 
-from pppca_bench.base.parameters import Count, Positive, Positives, make_generator
+from pppca_bench.base.parameters import Count, LayerSizes, Positive, Positives, make_generator
 from pppca_bench.base.projection import Projection, UnsupervisedMixin
 from pppca_bench.base.samples import unit_of, validated_projections
 from pppca_bench.classifiers import RpropMLPClassifier
+from pppca_bench.classifiers.network import HiddenActivation, activated
 from pppca_bench.classifiers.training_data import Split, SplitEstimator
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.linear_algebra import principal_components, product, rounded
@@ -236,16 +237,19 @@ class GaussianKernelPCA(SpectrumReducer, SplitEstimator):
 
 @dataclass(eq=False, repr=False)
 class HiddenLayer(Projection, SplitEstimator):
-    """Reduce features to the activations of a classifier's hidden layer (Mitchell 2006, "Hidden Layers").
+    """Reduce features to the activations of a classifier's last hidden layer (Mitchell 2006, "Hidden Layers").
 
-    An RPROP network with one hidden layer learns the classes; its outputs are not used. Choice: softsign nodes, as in
-    Proben1, in place of the source's logistic nodes, and ``input_scaling="rms"``, so that the scale of the features
-    does not matter.
+    An RPROP network learns the classes; its outputs are not used. Choice: softsign nodes, as in Proben1, in place of
+    the source's logistic nodes, and ``input_scaling="rms"``, so that the scale of the features does not matter.
 
     Parameters
     ----------
     n_components : int, default=2
-        Number of hidden nodes, >= 1. Choice: 2, for a plane to draw.
+        Number of nodes in the last hidden layer, >= 1. Choice: 2, for a plane to draw.
+    layers_before : sequence of int, or int, default=()
+        Nodes of each hidden layer before it, >= 1: the features are then nonlinear in more than a single step.
+    hidden_activation : {"softsign", "logistic", "tanh"}, default="softsign"
+        Activation of the hidden nodes; "logistic" is the source's.
     random_state : int, RandomState, Generator or None, default=None
         Source of the held-out share and of the network's seed.
 
@@ -257,18 +261,27 @@ class HiddenLayer(Projection, SplitEstimator):
 
     n_components: Count = 2
     _: KW_ONLY
+    layers_before: LayerSizes = ()
+    hidden_activation: HiddenActivation = "softsign"
     random_state: Any = None
 
     def _learn(self, split: Split, rng: np.random.Generator) -> None:
-        seed = int(rng.integers(2**31))
-        network = RpropMLPClassifier(self.n_components, input_scaling="rms", random_state=seed)
+        network = RpropMLPClassifier(
+            (*np.ravel(self.layers_before).astype(int).tolist(), self.n_components),
+            hidden_activation=self.hidden_activation,
+            input_scaling="rms",
+            random_state=int(rng.integers(2**31)),
+        )
         self.network_ = network.fit(*split, classes=self.classes_)
         self.n_components_ = int(self.n_components)
 
     def _projected(self, X: Floats) -> Floats:
-        inputs = (X - self.network_.mean_) / self.network_.scale_
-        net = product(inputs, self.network_.coefs_[0]) + self.network_.intercepts_[0]
-        return net / (1.0 + np.abs(net))
+        network = self.network_
+        values = (X - network.mean_) / network.scale_
+        # All layers of weights but that of the outputs
+        for coefs, intercepts in zip(network.coefs_[:-1], network.intercepts_[:-1], strict=True):
+            values = activated(product(values, coefs) + intercepts, self.hidden_activation)
+        return values
 
 
 def median_distance(X: Floats) -> float:

@@ -1,8 +1,10 @@
-"""Feature selection by validation errors: base of selectors; forward, backward and recursive selection."""
+"""Feature selection by validation errors: base of selectors; forward, backward, exhaustive, recursive selection."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
+from itertools import combinations
+from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +26,9 @@ from pppca_bench.classifiers.training_data import (
 )
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
 
+MAX_SUBSETS = 2**16 - 1
+"""Largest number of subsets of an exhaustive search: all subsets of 16 features."""
+
 
 class Step(NamedTuple):
     """Subset on a search path: features, and validation error in percent."""
@@ -33,7 +38,7 @@ class Step(NamedTuple):
 
 
 class PathSelector(SelectorMixin, SplitEstimator):
-    """Base of selectors that choose the subset of least validation error on a path of nested subsets.
+    """Base of selectors that choose the subset of least validation error on a path of subsets.
 
     Choice: the smallest of subsets with equal errors, since fewer features are the aim; all features are
     divided by a power of ten (`unit_of`), so that their common scale does not matter.
@@ -65,7 +70,7 @@ class PathSelector(SelectorMixin, SplitEstimator):
             [np.isin(np.arange(self.n_features_in_), step.features) for step in path]
         )
         sizes, errors = includes.sum(axis=1), np.array([step.error for step in path])
-        # Subsets are nested: a feature that fewer subsets lack is more important.
+        # A feature that fewer subsets lack is more important.
         self.ranking_ = 1 + (~includes).sum(axis=0)
         # The best subset, or the best of the given size.
         n = self.n_features
@@ -217,6 +222,48 @@ def _best(split: Split, classifier: Any, subsets: list[tuple[int, ...]]) -> Step
     errors = validation_errors(classifier, [subset(split, features) for features in subsets])
     best = int(errors.argmin())
     return Step(subsets[best], float(errors[best]))
+
+
+@dataclass(eq=False, repr=False)
+class ExhaustiveSelector(PathSelector):
+    """Search all subsets of the features for the least validation error.
+
+    Lecture notes, "Dimensionality Reduction": for d features there are 2^d − 1 subsets, from any single feature to all.
+
+    Choice: the path has the best subset of each size, the first of equal ones. These subsets need not be nested.
+
+    Parameters
+    ----------
+    n_features : int or None, default=None
+        Number of features, from 1 to all, whose subsets are searched; None searches all sizes.
+    estimator : classifier or None, default=None
+        Unfitted; its validation error evaluates the subsets. None: `RpropMLPClassifier` with 16 hidden nodes.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the held-out share and of the classifier's seed.
+
+    Attributes
+    ----------
+    support_, n_features_, history_, mean_
+        See `PathSelector`.
+    ranking_ : int64 array, shape (n_features,)
+        1 and the number of best subsets, each of a size, that lack the feature.
+    """
+
+    n_features: Count | None = None
+    _: KW_ONLY
+    estimator: Any = None
+    random_state: Any = None
+
+    def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> list[Step]:  # noqa: ARG002
+        n_all = split.X.shape[1]
+        sizes = range(1, n_all + 1) if self.n_features is None else [int(self.n_features)]
+        n_subsets = sum(comb(n_all, size) for size in sizes)
+        if n_subsets > MAX_SUBSETS:
+            raise ValueError(
+                f"X in ExhaustiveSelector: expected features with at most {MAX_SUBSETS} subsets, got {n_all} with"
+                f" {n_subsets:.3g}. Use ForwardSelector, or n_features for subsets of a small size."
+            )
+        return [_best(split, classifier, list(combinations(range(n_all), size))) for size in sizes]
 
 
 @dataclass(eq=False, repr=False)

@@ -13,7 +13,11 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from pppca_bench.classifiers import RpropMLPClassifier
-from pppca_bench.classifiers.bagging import BaggingClassifier, PartitionClassifier
+from pppca_bench.classifiers.bagging import (
+    BaggingClassifier,
+    CommitteeClassifier,
+    PartitionClassifier,
+)
 from pppca_bench.classifiers.boosting import (
     AdaBoostClassifier,
     AdaBoostRegressor,
@@ -29,7 +33,7 @@ from pppca_bench.classifiers.sklearn_classifiers import (
 SMALL = RpropMLPClassifier((3,), max_epochs=100)
 
 
-@pytest.mark.parametrize("make", [BaggingClassifier, PartitionClassifier, AdaBoostClassifier])
+@pytest.mark.parametrize("make", [BaggingClassifier, CommitteeClassifier, AdaBoostClassifier])
 def test_members_have_different_seeds_and_their_epochs_add_up_and_the_base_is_unchanged(iris, make):
     ensemble = make(SMALL, 3, random_state=0).fit(*iris)
     assert len({net.random_state for net in ensemble.estimators_}) == len(ensemble.estimators_)
@@ -53,7 +57,7 @@ class Member:
     def fit(self, X, y, X_val, y_val, classes, sample_weight=None):
         self.rows, self.weights = X[:, 0].astype(int), sample_weight
         self.y, self.y_val, self.classes, self.n_val = y, y_val, classes, len(X_val)
-        self.outputs = next(Member.script, None)
+        self.outputs = next(Member.script, np.zeros(100))
 
     def predict(self, X):
         return self.outputs[X[:, 0].astype(int)]
@@ -94,6 +98,40 @@ def test_disjoint_parts_contain_every_example_once_and_are_never_empty():
     assert_array_equal(np.sort(np.concatenate(parts)), range(90))
     assert np.any(np.diff(parts[0]) < 0), "in random order"
     assert [len(rows) for rows in drawn(PartitionClassifier, 3, n_estimators=10)] == [1, 1, 1]
+
+
+def test_each_member_of_a_committee_lacks_a_fold():
+    samples = drawn(CommitteeClassifier, 90, n_estimators=4)
+    left_out = [sorted(set(range(90)) - set(rows)) for rows in samples]
+    assert [len(rows) for rows in left_out] == [23, 23, 22, 22]
+    assert_array_equal(np.sort(np.concatenate(left_out)), range(90))
+    assert [len(rows) for rows in drawn(CommitteeClassifier, 3, n_estimators=10)] == [2, 2, 2]
+
+
+@pytest.mark.parametrize("vote", ["mean", "majority"])
+def test_accuracy_out_of_bag_is_that_of_the_members_that_did_not_learn_from_an_example(vote):
+    y = np.arange(40) % 2
+    outputs = np.random.default_rng(5).integers(2, size=(6, 40))
+    ensemble = scripted(BaggingClassifier, outputs, y, n_estimators=6, vote=vote)
+    is_right = []
+    for example in range(40):
+        votes = [
+            member.outputs[example] for member in ensemble.estimators_ if example not in member.rows
+        ]
+        if votes:
+            is_right.append((np.mean(votes) > 0.5) == y[example])
+    assert 30 < len(is_right) < 40, "some examples are in all samples"
+    assert ensemble.oob_score_ == np.mean(is_right)
+    every = scripted(BaggingClassifier, outputs, y, n_estimators=6, replace=False)
+    assert np.isnan(every.oob_score_)
+
+
+def test_accuracy_of_a_committee_out_of_bag_is_the_cross_validated_one():
+    y, outputs = np.arange(30) % 2, np.random.default_rng(5).integers(2, size=(5, 30))
+    committee = scripted(CommitteeClassifier, outputs, y, n_estimators=5)
+    folds = [np.setdiff1d(np.arange(30), member.rows) for member in committee.estimators_]
+    n_right = sum((outputs[k][fold] == y[fold]).sum() for k, fold in enumerate(folds))
+    assert committee.oob_score_ == n_right / 30
 
 
 def test_members_learn_from_the_labels_of_their_samples_and_share_the_validation_data(iris):
@@ -181,10 +219,10 @@ def test_weights_that_members_do_not_take_or_that_leave_nothing_to_stop_by_are_r
 
 
 def test_a_member_that_predicts_no_class_is_refused(iris):
-    ensemble = BaggingClassifier(DecisionTreeRegressor(max_depth=1), 2, random_state=0).fit(*iris)
-    said = r"^predict of DecisionTreeRegressor: expected members of classes, got 1\.5$"
+    ensemble = BaggingClassifier(DecisionTreeRegressor(max_depth=1), 2, random_state=0)
+    said = r"^predict of DecisionTreeRegressor: expected members of classes, got 1\.5"
     with pytest.raises(ValueError, match=said):
-        ensemble.predict(iris[2])
+        ensemble.fit(*iris)
 
 
 def test_arcing_is_scikit_learns_gradient_boosting(iris):

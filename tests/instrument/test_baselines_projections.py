@@ -225,12 +225,20 @@ def test_circles_are_separated_by_one_component():
     assert kernel_pca.history_["validation_error_percent"].min() == 0.0
 
 
-def test_outputs_of_the_trained_network_are_linear_in_the_activations_of_its_hidden_layer(iris):
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"hidden_activation": "logistic"}, {"layers_before": (4, 3), "hidden_activation": "tanh"}],
+)
+def test_outputs_of_the_trained_network_are_linear_in_the_activations_of_its_last_hidden_layer(
+    iris, settings
+):
     X, y, X_val, y_val = iris
-    hidden = HiddenLayer(2, random_state=0).fit(*iris)
+    hidden = HiddenLayer(2, random_state=0, **settings).fit(*iris)
     network = hidden.network_
-    outputs = hidden.transform(X_val) @ network.coefs_[1] + network.intercepts_[1]
+    outputs = hidden.transform(X_val) @ network.coefs_[-1] + network.intercepts_[-1]
     assert_allclose(outputs, network.decision_function(X_val))
+    if settings:
+        return
     assert np.mean(outputs.argmax(axis=1) == y_val) > 0.9
     # Early stopping uses the validation data that `fit` gets.
     other = HiddenLayer(2, random_state=0).fit(X, y, X_val, np.roll(y_val, 7))

@@ -31,6 +31,7 @@ from pppca_bench.reducers.filter_selection import (
 )
 from pppca_bench.reducers.wrapper_selection import (
     BackwardSelector,
+    ExhaustiveSelector,
     ForwardSelector,
     NetworkRFE,
     Step,
@@ -41,7 +42,7 @@ from pppca_bench.reducers.wrapper_selection import (
 
 SMALL = RpropMLPClassifier((3,), max_epochs=30, random_state=0)
 TINY = RpropMLPClassifier((1,), max_epochs=5, random_state=0)
-SELECTORS = [FilterSelector, ForwardSelector, BackwardSelector, NetworkRFE]
+SELECTORS = [FilterSelector, ForwardSelector, BackwardSelector, ExhaustiveSelector, NetworkRFE]
 SEEDS = st.integers(0, 2**32 - 1)
 
 
@@ -241,6 +242,21 @@ def test_a_search_is_the_greedy_one(iris, make):
         assert errors_by_size(selector)[len(subsets[0])] == pytest.approx(min(errors))
     ranked = np.argsort(selector.ranking_)
     assert_array_equal(ranked if forward else ranked[:0:-1], moved)
+
+
+def test_an_exhaustive_search_has_the_best_subset_of_each_size_of_all_subsets(iris):
+    selector = ExhaustiveSelector(estimator=KNeighborsClassifier(5)).fit(*iris)
+    best = []
+    for size in range(1, 5):
+        subsets = [list(kept) for kept in itertools.combinations(range(4), size)]
+        errors = errors_of_subsets(iris, subsets)
+        assert errors_by_size(selector)[size] == pytest.approx(min(errors))
+        best.append(subsets[int(np.argmin(errors))])
+    assert np.flatnonzero(selector.support_).tolist() in best
+    lacking = [sum(feature not in kept for kept in best) for feature in range(4)]
+    assert_array_equal(selector.ranking_, np.add(lacking, 1))
+    pair = ExhaustiveSelector(2, estimator=KNeighborsClassifier(5)).fit(*iris)
+    assert np.flatnonzero(pair.support_).tolist() == best[1]
 
 
 @pytest.mark.parametrize(

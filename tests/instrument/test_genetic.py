@@ -118,6 +118,15 @@ class TestCrossover:
         lengths = (~exchange(6000, 4, 1, rng())).sum(axis=1)
         assert_shares(np.bincount(lengths, minlength=4)[1:])
 
+    @pytest.mark.parametrize(
+        ("points", "child"), [(1, "10011010110"), (2, "10011010101"), (None, "10111010111")]
+    )
+    def test_the_parents_of_the_lecture_notes_figure_have_its_children(self, points, child):
+        parents = np.array([[*"10011000101"], [*"01111010110"]] * 500) == "1"
+        given = {"crossover_points": points, "crossover_probability": 1.0, "mutate": unchanged}
+        _, (children, _) = evolved(2, parents, tournament_size=1, n_elite=0, **given)
+        assert child in {"".join(map(str, row)) for row in children.astype(int)}
+
     def test_uniform_crossover_takes_half_of_the_genes_from_either_parent(self):
         assert exchange(4000, 9, None, rng()).mean() == pytest.approx(0.5, abs=0.02)
 
