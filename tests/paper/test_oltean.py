@@ -190,9 +190,10 @@ def test_a_chromosome_has_the_errors_of_the_plain_evaluation(mep, n_classes, roo
     X, y = small_problem(n_classes, seed=n_classes)
     tables = mep.tables(room, len(X))  # of 20 expressions, which is soon full
     rng = np.random.default_rng(5)
-    for _ in range(25):
+    for _ in range(12):
         genes, constants = np.zeros((14, 5), np.int64), rng.random(N_CONSTANTS)
         mep.mutate(rng, genes, 1.0, X.shape[1])
+        genes[rng.random(14) < 0.2, 0] = 8 + rng.integers(N_CONSTANTS)
         errors = evaluate(genes, constants, X, y)
         last = [value(genes, 13, constants, row) for row in X]
         wrong, best, values = mep.evaluate(genes, constants, X, y, *tables)
@@ -200,7 +201,7 @@ def test_a_chromosome_has_the_errors_of_the_plain_evaluation(mep, n_classes, roo
         np.testing.assert_allclose(values, last, rtol=1e-13, equal_nan=True)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [2])
 def test_the_evolution_is_that_of_the_plain_program(mep, seed):
     (X, y), (X_val, y_val) = small_problem(3, seed), small_problem(3, seed + 10, n_rows=20)
     sizes = {"islands": 3, "size": 6, "length": 12, "generations": 5}
