@@ -9,6 +9,8 @@ import numba.typed
 import numpy as np
 import pytest
 
+from pppca_bench.references.reference import installed_references, read_reference
+
 FOLDER = Path(__file__).parents[2] / "examples" / "oltean_2022"
 FUNCTIONS = "add", "subtract", "multiply", "divide", "if_less", "sin", "exp", "ln"
 N_CONSTANTS = 10
@@ -188,9 +190,10 @@ def test_a_chromosome_has_the_errors_of_the_plain_evaluation(mep, n_classes, roo
     X, y = small_problem(n_classes, seed=n_classes)
     tables = mep.tables(room, len(X))  # of 20 expressions, which is soon full
     rng = np.random.default_rng(5)
-    for _ in range(25):
+    for _ in range(12):
         genes, constants = np.zeros((14, 5), np.int64), rng.random(N_CONSTANTS)
         mep.mutate(rng, genes, 1.0, X.shape[1])
+        genes[rng.random(14) < 0.2, 0] = 8 + rng.integers(N_CONSTANTS)
         errors = evaluate(genes, constants, X, y)
         last = [value(genes, 13, constants, row) for row in X]
         wrong, best, values = mep.evaluate(genes, constants, X, y, *tables)
@@ -198,7 +201,7 @@ def test_a_chromosome_has_the_errors_of_the_plain_evaluation(mep, n_classes, roo
         np.testing.assert_allclose(values, last, rtol=1e-13, equal_nan=True)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [2])
 def test_the_evolution_is_that_of_the_plain_program(mep, seed):
     (X, y), (X_val, y_val) = small_problem(3, seed), small_problem(3, seed + 10, n_rows=20)
     sizes = {"islands": 3, "size": 6, "length": 12, "generations": 5}
@@ -226,3 +229,23 @@ def test_the_best_of_a_subpopulation_moves_to_the_next_in_the_ring(mep):
     mep.migrate(fitness, label)
     assert fitness.tolist() == [[3, 5, 4], [2, 2, 2], [2, 7, 5]]
     assert label.tolist() == [["a0", "c2", "a2"], ["b0", "b1", "b2"], ["b0", "c1", "c2"]]
+
+
+def test_the_networks_are_those_of_the_proben1_report_and_only_cited():
+    ours = read_reference(FOLDER)
+    (report,) = (other for other in installed_references() if other.name == "proben1_report")
+    (layout,) = ours.layouts
+    methods, networks = layout.columns
+    for row in layout.rows:
+        assert layout.selector(row, methods).problem == row.key
+        assert layout.selector(row, networks) is None
+        quoted = ours.published("MEP3", row.key, "ANNs")["test_error_percent"]
+        printed = report.published("P10", row.key, "classification")["test_error_percent"]
+        assert quoted.value == printed.value
+        assert (quoted.sd == printed.sd) == (row.key != "thyroid2")
+
+
+def test_the_folder_is_short():
+    lines = {file.name: len(file.read_text().splitlines()) for file in FOLDER.glob("*.*")}
+    assert lines["config.yaml"] + lines["reference.yaml"] <= 60
+    assert lines["mep.py"] <= 200
