@@ -126,11 +126,7 @@ def test_times_are_of_a_clock_that_stands_still_while_the_machine_is_suspended()
 
 def test_matplotlib_is_imported_by_drawing_modules_alone():
     drawing = [name_of(path) for path in modules() if "matplotlib" in third_party(path)]
-    assert drawing == [
-        "pages/figure_drawing.py",
-        "pages/means_drawing.py",
-        "pages/own_figures.py",
-    ]
+    assert drawing == ["pages/figure_drawing.py", "pages/means_drawing.py", "pages/own_figures.py"]
     assert "matplotlib.pyplot" not in imports(PACKAGE / drawing[0])
 
 
