@@ -176,7 +176,7 @@ def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path
     own = [figure for result in of_problems for figure in result.figures]
     known = [figure.figure for figure in drawn if figure.panels]
     known += [spec.id for spec, _ in rankings] + [figure.id for figure in own]
-    if not known and not names:
+    if not known and not names and not references:
         raise StoreError(
             f"{results}: expected runs that a figure shows, got none. Own data need runs of a method on them."
         )

@@ -144,7 +144,7 @@ def test_the_named_run_is_done():
     (spec, _), *others = runs(PCA, around(3.0), 1.0, 4.0)
     spec = replace(spec, key="failed")
     failed = spec, RunResult(spec.key, "failed", error="diverged")
-    (text,) = recommended(failed, *others, *runs("lda", 5.0, 0.0, 4.0))
+    (text,) = recommended(failed, *others, *runs(("lda", {}), around(5.0), 0.0, 4.0))
     assert f'pppca_bench.pipeline("{others[0][0].key[:10]}", final=True)' in text
 
 
