@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from jinja2 import Template
 from markupsafe import Markup, escape
 
 from pppca_bench.errors import StoreError
@@ -79,15 +80,7 @@ def render_report(
     for number, finding in enumerate(answers.claims, 1):
         if finding.answer:
             run_claims.append((number, finding))
-    templates = environment(autoescape=True)
-    templates.filters |= {
-        "anchor": anchor,
-        "inline_svg": inline_svg,
-        "shell": shlex.join,
-        "page_table": page_table,
-        "with_code": _with_code,
-    }
-    return templates.get_template("report.html").render(
+    return _template().render(
         title=_title(snapshot, answers.title, list(titles.values()), is_own=is_own),
         own_results=own_results(snapshot, store) if is_own else [],
         headline=[*advice, *headline(snapshot, answers), *sentences],
@@ -112,6 +105,18 @@ def render_report(
         run_command=run_command,
         beside=(PUBLISHED, DIFFERENCE),
     )
+
+
+def _template() -> Template:
+    templates = environment(autoescape=True)
+    templates.filters |= {
+        "anchor": anchor,
+        "inline_svg": inline_svg,
+        "shell": shlex.join,
+        "page_table": page_table,
+        "with_code": _with_code,
+    }
+    return templates.get_template("report.html")
 
 
 def _title(snapshot: Snapshot, answer: str, configs: Sequence[str], *, is_own: bool) -> str:
@@ -247,7 +252,7 @@ def _with_code(text: str) -> Markup:
 def inline_svg(svg: bytes, id: str, label: str) -> Markup:
     """Return a drawing of Matplotlib as an element of an HTML page.
 
-    Metadata, style sheet, fonts and rotations by 0 are removed, and coordinates are cut to a tenth of a point. Black is
+    Metadata, style sheet, fonts and other defaults are removed, and coordinates are cut to a tenth of a point. Black is
     the page's text colour, which is inherited where SVG writes no fill. The ``id`` makes the drawing's identifiers
     unique on the page; ``label`` is for screen readers. The style sheet reads the drawing's width from ``--width``.
     """
@@ -256,6 +261,8 @@ def inline_svg(svg: bytes, id: str, label: str) -> Markup:
     text = re.sub(r' transform="rotate\(-0 [^"]*"| font-family: [^;"]*;', "", text)
     text = re.sub(r">\s+<", "><", text).replace("xlink:href", "href")
     text = re.sub(r'<g id="[^"]*">', "<g>", text)  # groups are not linked to
+    text = re.sub(r"<g>(<path[^>]*/>)</g>", r"\1", text.replace("; stroke-linejoin: miter", ""))
+    text = re.sub(r" \n([LCQz])", r"\1", text)  # in the data of paths
     text = re.sub(r'\b(id="|href="#|url\(#)', rf"\1{anchor(id)}-", text)
     text = re.sub(r'\bwidth="([^"]*)" height="[^"]*"', r'style="--width: \1"', text, count=1)
     start = Markup('<svg role="img" aria-label="{}" fill="currentColor"').format(label)
