@@ -78,7 +78,7 @@ def test_means_are_drawn_with_intervals_beside_published_numbers_and_places_are_
     runs = {"runs": {"method": "dgha"}, "shows": (ERROR, NODES)}
     figure = snapshot_of(PROBLEMS, TAUS, **runs).figure_of("Z")
     axes = draw(figure).axes
-    assert [ax.get_xlabel() for ax in axes] == ["Error, %", "Dimensionality"] * 2
+    assert [ax.get_xlabel() for ax in axes] == ["Test error, %", "Dimensionality"] * 2
     named = [
         [label.get_text() for label in ax.get_yticklabels() if label.get_text()] for ax in axes
     ]
