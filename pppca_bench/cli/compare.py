@@ -169,7 +169,7 @@ def _compared(snapshot: Snapshot, tables: Names, results: Path) -> pd.DataFrame:
 
     numbers = snapshot.numbers
     run = {name for name in snapshot.layouts if snapshot.has_runs(name)}
-    if snapshot.added:
+    if any(reference.is_added for reference in snapshot.references):
         numbers = numbers[numbers["is_added"] | numbers["table"].isin(run)]
     if tables:
         check_filled("table", tables, run, results, snapshot.references)

@@ -86,7 +86,6 @@ def published_numbers(
     runs: Runs,
     facts: Facts,
     *,
-    added: Collection[str] = (),
     tables: Collection[str] | None = None,
 ) -> pd.DataFrame:
     """Return the numbers of the references' tables, in their order, judged.
@@ -97,8 +96,6 @@ def published_numbers(
     runs : Runs
     facts : mapping of str to ProblemFacts
         Sizes of problems, which tables of data sets show.
-    added : collection of str
-        Names of the user-defined references among them.
     tables : collection of str, optional
         Identifiers of the tables whose numbers are returned, by default of all.
 
@@ -111,11 +108,10 @@ def published_numbers(
     """
     rows = list[Row]()
     for reference in references:
-        is_added = reference.name in added
         for layout in reference.layouts:
             if tables is None or layout.id in tables:
                 filled = fill_table(layout, reference, runs, facts)
-                rows += (row | {"is_added": is_added} for row in filled)
+                rows += (row | {"is_added": reference.is_added} for row in filled)
     return with_first_places(judge(frame_of(rows)))
 
 
