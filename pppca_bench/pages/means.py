@@ -204,6 +204,14 @@ def _further_grids(
             yield grid(partial(_further, quantity), quantity, f"Ours. {title}")
 
 
+def number_text(number: Any, value: float, sign: str = "") -> str:
+    """Return a value of a printed number in its format, by default that of its quantity.
+
+    By default it has at least as many decimals as the published number.
+    """
+    return quantity_text(number.quantity, value, sign, form=number.format, beside=number.printed)
+
+
 def shown_in(cell: CellNumbers) -> tuple[list[str], str]:
     """Return the quantities that a cell prints, the main quantity first, and the form of their texts."""
     shows = [name for name, number in cell.items() if number.shown == "cell"]
@@ -218,8 +226,7 @@ def _ours(incomplete: Collection[tuple[str, str]], sd: bool, cell: CellNumbers) 
         text = deviation = ""
         if name in cell and cell[name].n:
             ours = cell[name]
-            text = quantity_text(name, ours.mean, beside=ours.printed)
-            deviation = quantity_text(name, ours.sd, beside=ours.printed)
+            text, deviation = number_text(ours, ours.mean), number_text(ours, ours.sd)
             if sd and not math.isnan(ours.sd):
                 text += f" ± {deviation}"
         texts.append(text)
@@ -231,29 +238,29 @@ def _ours(incomplete: Collection[tuple[str, str]], sd: bool, cell: CellNumbers) 
 
 def _published(cell: CellNumbers) -> tuple[str, str]:
     shows, form = shown_in(cell)
-    deviation = quantity_text(shows[0], cell[shows[0]].published_sd)
+    deviation = number_text(cell[shows[0]], cell[shows[0]].published_sd)
     return filled(form, published_texts(shows, cell)), deviation
 
 
 def _difference(with_verdict: bool, cell: CellNumbers) -> tuple[str, str]:
     """Return the differences of a cell, and the sign of the verdict on the first if there is any."""
     shows, form = shown_in(cell)
-    texts = [difference_text(name, cell.get(name)) for name in shows]
+    texts = [difference_text(cell.get(name)) for name in shows]
     sign = VERDICT_SIGNS.get(cell[shows[0]].verdict, "") if with_verdict else ""
     return filled(form, texts), sign
 
 
-def difference_text(quantity: str, number: Any) -> str:
+def difference_text(number: Any) -> str:
     """Return ours − published as text; "" for a number that is not compared."""
     if number is None or math.isnan(number.difference):
         return ""
-    return quantity_text(quantity, number.difference, "+", beside=number.printed)
+    return number_text(number, number.difference, "+")
 
 
 def _further(quantity: str, cell: CellNumbers) -> tuple[str, str]:
     if quantity not in cell or not cell[quantity].n:
         return EMPTY, ""
-    return quantity_text(quantity, cell[quantity].mean), ""
+    return number_text(cell[quantity], cell[quantity].mean), ""
 
 
 def published_texts(shows: Iterable[str], cell: CellNumbers) -> list[str]:
