@@ -135,6 +135,8 @@ def compare(
         click.echo(counts + render_scores(scored, form))
     else:
         click.echo(render_comparison(numbers, form, show_all=show_all, wide=wide))
+        if form in ("terminal", "markdown"):
+            _print_claims(snapshot, tables)
     if record:
         path, found = results / recorded.RECORDED, recorded.repeats(numbers, snapshot.runs)
         recorded.write_recorded(found, path)
@@ -158,6 +160,16 @@ def _check(references: tuple[Path, ...]) -> None:
     extend_sys_path(references)
     for folder in references:
         click.echo(check_alone(read_reference(folder)))
+
+
+def _print_claims(snapshot: Snapshot, tables: Names) -> None:
+    """Print the answers to the claims that references declare of the named tables, by default of all."""
+    from pppca_bench.pages.claim_texts import declared_findings
+
+    for reference in snapshot.references:
+        for finding in declared_findings(reference, snapshot.numbers) if reference.claims else ():
+            if finding.answer and (not tables or not set(tables).isdisjoint(finding.sources)):
+                click.echo(f"\n{finding.claim} ({finding.place})\n{finding.answer}")
 
 
 def _compared(snapshot: Snapshot, tables: Names, results: Path) -> pd.DataFrame:

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from pppca_bench.errors import OwnDataError, check_known
+from pppca_bench.pages.claim_texts import declared_findings
 from pppca_bench.pages.document import Document
 from pppca_bench.pages.figure_data import Figure, build_figures
 from pppca_bench.pages.findings import Answers, joined
@@ -300,6 +301,9 @@ class Snapshot:
         Choice: without runs of any published number of a reference, its claims are left out.
         """
         several, run_sources = list[Answers](), self.run_sources
+        for reference in self.references:
+            if reference.claims and reference.title in run_sources:
+                several.append(Answers(claims=declared_findings(reference, self.numbers)))
         for reference, answers in self._from_modules("claims", figures):
             if reference.title in run_sources or not reference.numbers:
                 several.append(answers)

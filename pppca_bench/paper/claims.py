@@ -80,7 +80,7 @@ def claims(snapshot: Snapshot, figures: Sequence[Figure]) -> Answers:
     drawn = {figure.figure: figure for figure in figures}
     roles = dict[str, Any]()
     for reference in snapshot.references:
-        roles |= reference.claims
+        roles |= reference.roles
     compared, shown = list[LossComparison](), list[Any]()
     for experiment in experiments():
         folder = snapshot.folder / experiment.configs[0] / "tables"

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 from pydantic import Field, model_validator
 
 from pppca_bench.errors import ConfigError, OwnDataError
+from pppca_bench.references.claims import Claim
 from pppca_bench.references.layout import (
     CurveLayout,
     Identifier,
@@ -57,8 +58,9 @@ class _ReferenceFile(Section):
     # Identifier of the figure of the parts' published numbers against ours, which references may share.
     parts_figure: Identifier = "published_against_ours"
     within: str = ""  # its margins in words, for the sentence on its reproduced numbers
-    # By reading and role, the methods of the source's claims and the settings that select their runs.
-    claims: dict[Text, dict[Text, dict[Text, Scalar]]] = Field(default_factory=dict)
+    claims: tuple[Claim, ...] = ()
+    # By reading and role, the methods of the claims of the module and the settings that select their runs.
+    roles: dict[Text, dict[Text, dict[Text, Scalar]]] = Field(default_factory=dict)
     scored: tuple[Scored, ...] = Field((), alias="scores")
     searched: tuple[Searched, ...] = ()
     module: str = (
@@ -74,13 +76,15 @@ class _ReferenceFile(Section):
     def _check(self) -> Self:
         check_keys("tables", [layout.id for layout in self.layouts])
         layouts = {layout.id: layout for layout in self.layouts}
-        for name, parts in {
+        named: dict[str, Sequence[PartOfTables | Claim]] = {
             "verdicts": self.rules,
             "parts": self.parts,
             "scores": self.scored,
             "searched": self.searched,
             "placebos": self.placebos,
-        }.items():
+            "claims": self.claims,
+        }
+        for name, parts in named.items():
             for index, part in enumerate(parts):
                 for key, text in part.unknown_names(layouts):
                     raise broken_rule(text, name, index, key)
@@ -142,6 +146,9 @@ class Reference(_ReferenceFile):
             "layouts": tuple(with_id(layout, tables) for layout in self.layouts),
             "figures": tuple(with_id(figure, figures) for figure in self.figures),
             "rankings": tuple(with_id(ranking, figures) for ranking in self.rankings),
+            "claims": tuple(
+                claim.model_copy(update={"table": tables[claim.table]}) for claim in self.claims
+            ),
             "numbers": {(tables[table], *rest): of for (table, *rest), of in self.numbers.items()},
         }
         for name in ("rules", "parts", "scored", "searched", "placebos"):
