@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -131,7 +132,8 @@ def read_request(
                 problems[label, data.sha256] = found
             _check_fit(source.where(("problems", index)), entry, data, config)
             identities[entry] = _identity(label, entry, data)
-        plans.append(_plan(changed_name(config.name, new), source, config, identities, repeats))
+        plan = _plan(changed_name(config.name, new), source, config, identities, repeats)
+        plans.append(replace(plan, text=_text_with_options(plan.text, repeats, only)))
     if filters.wanted:
         filters.check(by_cell(spec for plan in plans for spec in plan.specs))
         plans = [filters.apply(plan) for plan in plans]
@@ -168,6 +170,14 @@ def _plan(
     if repeats is not None:
         specs = tuple(expand(config, identities, repeats=repeats))
     return Plan(name, source.sha256, source.text, specs, all_repeats)
+
+
+def _text_with_options(text: str, repeats: int | None, only: Sequence[str]) -> str:
+    """Return the text of a config after a comment with the options that its values do not show, if any were given."""
+    words = ["--repeats", str(repeats)] if repeats is not None else []
+    for condition in only:
+        words += ["--only", condition]
+    return f"# Run with {shlex.join(words)}\n{text}" if words else text
 
 
 def problems_of(path: Path) -> list[Requested]:
