@@ -186,7 +186,7 @@ def _further_grids(
 ) -> Iterator[Grid]:
     """Yield the grids of published numbers, of differences, and of further quantities, where there are any.
 
-    In a table with spread each difference has the sign of its verdict beside it.
+    In a table with spread each difference has the signs of its verdicts beside it.
     """
     is_known, is_published = numbers["n"] > 0, numbers["published"].notna()
     caption = "Difference, ours − published"
@@ -196,6 +196,8 @@ def _further_grids(
     if numbers["difference"].notna().any():
         if layout.spread:
             signs = [f"{sign} {word}" for word, sign in VERDICT_SIGNS.items() if sign != EMPTY]
+            if (numbers["sd_verdict"] != "").any():
+                caption += "; verdicts on the mean and on the standard deviation"
             caption += f"; {', '.join(signs)}"
         yield grid(partial(_difference, layout.spread), DIFFERENCE, caption, second="")
     if is_known.any():
@@ -243,11 +245,16 @@ def _published(cell: CellNumbers) -> tuple[str, str]:
 
 
 def _difference(with_verdict: bool, cell: CellNumbers) -> tuple[str, str]:
-    """Return the differences of a cell, and the sign of the verdict on the first if there is any."""
+    """Return the differences of a cell, and the signs of the verdicts on the first and its deviation, if any."""
     shows, form = shown_in(cell)
     texts = [difference_text(cell.get(name)) for name in shows]
-    sign = VERDICT_SIGNS.get(cell[shows[0]].verdict, "") if with_verdict else ""
-    return filled(form, texts), sign
+    if not with_verdict:
+        return filled(form, texts), ""
+    first = cell[shows[0]]
+    verdicts = (first.verdict, first.sd_verdict)
+    return filled(form, texts), " ".join(
+        VERDICT_SIGNS[verdict] for verdict in verdicts if verdict in VERDICT_SIGNS
+    )
 
 
 def difference_text(number: Any) -> str:
