@@ -69,6 +69,10 @@ class Context(NamedTuple):
     has_files: bool = False
 
 
+WHOLE = "none"
+"""Value of ``splits`` for whole, unscaled data, with which no classifier follows the methods."""
+
+
 class MethodRequest(NamedTuple):
     """Method of a config: values of its parameters and of the following classifiers, with defaults.
 
@@ -312,9 +316,10 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
     among = {name: grid[name] for name in sorted(names) if len(grid.get(name, ())) > 1}
     choose = _choice(entry, among, config) if among else {}
     grid |= dict.fromkeys(among, (AUTO,))
-    classifier = {}
+    classifier: Grid = {}
     if has_classifier(entry):
-        classifier = others["classifier"] or config.get("classifier", {})
+        shared = {} if config.get("splits") == WHOLE else config.get("classifier", {})
+        classifier = others["classifier"] or shared
     request = MethodRequest(
         entry,
         grid,
@@ -335,7 +340,7 @@ def _stores_predictions(method: MethodRequest, config: Mapping[str, Any]) -> boo
 
     They do if the config asks for them, chooses by a score or weights classes, whose effect only scores show.
     """
-    if method.entry.makes == "measures":
+    if method.entry.makes == "measures" or config.get("splits") == WHOLE:
         return False
     of_config = method._replace(classifier=config.get("classifier", {}))
     is_by_score = f"{config.get('by')}_percent" in BALANCED_SCORES

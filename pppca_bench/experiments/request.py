@@ -265,8 +265,8 @@ def _check_fit(
 ) -> None:
     """Raise ConfigError unless a problem has the targets and examples that the methods of a config need.
 
-    ``location`` begins the message. Methods that only measure just need training examples. Problems of the registry
-    have examples in all splits.
+    ``location`` begins the message. Methods without a classifier just need training examples. Problems of the
+    registry have examples in all splits.
     """
     label = entry.label if isinstance(entry, OwnData) else entry
     remedy = "Take another problem, or another method or classifier (`pppca methods`)."
@@ -293,8 +293,8 @@ def _check_fit(
     if not isinstance(data, Problem):
         return
     sizes = len(data.X_train), len(data.X_validation), len(data.X_test)
-    only_measures = all(method.entry.makes == "measures" for method in methods)
-    if 0 in (sizes[:1] if only_measures else sizes):
+    classifies = any(method.entry.makes == "classes" or method.classifier for method in methods)
+    if 0 in (sizes if classifies else sizes[:1]):
         got = f"{' / '.join(map(str, sizes))} in {label}"
         raise ConfigError(
             f"{location}: expected training, validation and test examples, got {got}."
