@@ -211,6 +211,7 @@ class Config(Section):
     by: By = "validation_error"
     retain: Percent = 95.0
     predictions: bool = False
+    curve: bool = False
     baselines: bool = True
     tau: Annotated[Any, PlainValidator(partial(read_thresholds, _THRESHOLD))] = ()
     classifier: ClassifierSection = Field({}, validate_default=True)

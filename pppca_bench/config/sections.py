@@ -76,9 +76,9 @@ WHOLE = "none"
 class MethodRequest(NamedTuple):
     """Method of a config: values of its parameters and of the following classifiers, with defaults.
 
-    ``grid``, ``classifier``, ``choose`` and ``predictions`` are those of `Cell`, the first two with a tuple of values
-    in place of each value. ``title`` is "" unless the config gives one, ``given`` names the settings that the config
-    writes for this method, in its order. ``is_added`` distinguishes baselines that the config does not name.
+    ``grid``, ``classifier``, ``choose``, ``predictions`` and ``curve`` are those of `Cell`, the first two with a tuple
+    of values in place of each value. ``title`` is "" unless the config gives one, ``given`` names the settings that the
+    config writes for this method, in its order. ``is_added`` distinguishes baselines that the config does not name.
     """
 
     entry: Method
@@ -90,6 +90,7 @@ class MethodRequest(NamedTuple):
     title: str = ""
     given: Names = ()
     is_added: bool = False
+    curve: bool = False
 
     @property
     def of_classes(self) -> list[str]:
@@ -328,6 +329,7 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
         choose,
         predictions=False,  # decided below, as is ``given``
         title=others["title"],
+        curve=_records_curve(classifier, config),
     )
     return request._replace(
         predictions=_stores_predictions(request, config),
@@ -419,6 +421,17 @@ def _check_grid(entry: Method | Classifier, grid: ParameterValues) -> None:
                 raise broken_rule(
                     f"expected {error.expected}, got {shown(error.value)}", *location, error.name
                 ) from None
+
+
+def _records_curve(classifier: Grid, config: Mapping[str, Any]) -> bool:
+    """Return whether runs store the curve of their classifier, which must be a network that records it."""
+    if not (classifier and config.get("curve")):
+        return False
+    (name,) = classifier["rule"]
+    if not hasattr(contract_of(find_classifier(name)).estimator, "records_curve"):
+        expected = "a network trained by RPROP or backpropagation, beside curve: true"
+        raise broken_rule(f"expected {expected}, got {name}", "classifier")
+    return True
 
 
 def _choice(entry: Method, among: ParameterValues, config: Mapping[str, Any]) -> Settings:

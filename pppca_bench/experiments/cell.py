@@ -34,6 +34,7 @@ from pppca_bench.methods.third_party import output_aside
 from pppca_bench.problems import Problem
 from pppca_bench.quantities import BALANCED_SCORES
 from pppca_bench.runs import RunResult, RunSpec, Settings, failed_result, grouped
+from pppca_bench.store.columns import CURVES
 
 HISTORY_NODES = 10
 """Largest number of nodes whose variances are stored, and a figure can draw."""
@@ -184,6 +185,9 @@ def _train(runs: Sequence[_Run]) -> None:
                 make_classifier(run.resolved(run.spec.cell.classifier), seeds(run.spec)[1], task)
                 for run in batch
             ]
+            for run, classifier in zip(batch, classifiers, strict=True):
+                if run.spec.cell.curve:
+                    classifier.records_curve = True
             time_ms = _fit(classifiers, contract, batch)
         for run, classifier in zip(batch, classifiers, strict=True):
             run.classifier = classifier
@@ -340,6 +344,13 @@ def _measure_errors(run: _Run) -> None:
         values["test_squared_error_percent"] = classifier.squared_error_percent(
             run.given(X), run.given(y)
         )
+    if run.spec.cell.curve:
+        curves = (
+            classifier.training_curve_,
+            classifier.validation_curve_,
+            classifier.error_curve(X, y),
+        )
+        run.history |= zip(CURVES, curves, strict=True)
     if hasattr(classifier, "test_measures"):
         values |= classifier.test_measures(run.given(X), run.given(y))
     if is_scored:

@@ -347,6 +347,9 @@ def take_snapshot(
         A user-defined reference has a quantity that its runs lack, or a module that does not work.
     """
     runs = read_runs(store, configs or None)
+    for reference in references:
+        if numbers := from_module(reference, "measures", runs, store):
+            runs = runs.with_numbers(numbers)
     check_known("problem", problems, problems_of(runs))
     check_known("method", methods, dict.fromkeys(cell.method for cell in runs.cells.values()))
     kept = runs.cells
