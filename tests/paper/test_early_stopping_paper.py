@@ -51,7 +51,7 @@ def test_each_criterion_is_met_above_its_limit_and_after_enough_increases():
 
 
 def test_criteria_are_read_off_the_curves():
-    # losses 0, 0, 0.5, 1.5 and 10 %; two and three successive increases; progress 1000 (1.5 / 1 - 1) = 500 in each strip
+    # losses 0, 0, 0.5, 1.5 and 10 %; up to three successive increases; progress 500 in each strip
     validation = [110.0, 100.0, 100.5, 101.5, 110.0]
     training = [1.0, 2.0, 1.5, 1.5, 1.5] * 5
     test = [9.0, 8.0, 8.0, 8.0, 7.0]
