@@ -39,6 +39,8 @@ from pppca_bench.config.sections import (
     read_thresholds,
 )
 from pppca_bench.errors import ConfigError, OwnDataError, nearest
+from pppca_bench.methods.lookup import find_classifier
+from pppca_bench.methods.protocol import contract_of
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.problems import OwnData, SplitRule, find_user_file, registered
 from pppca_bench.problems.declaration import NO_CSV, Columns, Name, Source, inapplicable, names_of
@@ -190,6 +192,11 @@ def _is_of_a_user(problem: str | OwnData) -> bool:
     return not problem.is_named if isinstance(problem, OwnData) else problem.endswith(".dt")
 
 
+def _classifier_of(method: MethodRequest) -> Any:
+    """Return the class of the classifier that follows a method."""
+    return contract_of(find_classifier(method.classifier["rule"][0])).estimator
+
+
 class Config(Section):
     """Config of an experiment: problems x methods x settings x repeats.
 
@@ -284,6 +291,11 @@ class Config(Section):
             text = f"expected a table ({', '.join(_SOURCES[:-1])}) among the problems, got none: {kept}"
             named = (key for key in ("splits", "folds") if key in self.model_fields_set)
             raise broken_rule(text, next(named, "split_seed"))
+        for index, method in enumerate(self.methods):
+            if method.curve and not hasattr(_classifier_of(method), "records_curve"):
+                expected = "a network trained by RPROP or backpropagation, beside curve: true"
+                got = method.classifier["rule"][0]
+                raise broken_rule(f"expected {expected}, got {got}", "methods", index)
         if "retain" in self.model_fields_set and self.by != "retained_variance":
             text = f"expected retain only with by: retained_variance, got by: {self.by}"
             raise broken_rule(text, "retain")

@@ -329,7 +329,7 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
         choose,
         predictions=False,  # decided below, as is ``given``
         title=others["title"],
-        curve=_records_curve(classifier, config),
+        curve=bool(classifier and config.get("curve")),
     )
     return request._replace(
         predictions=_stores_predictions(request, config),
@@ -421,17 +421,6 @@ def _check_grid(entry: Method | Classifier, grid: ParameterValues) -> None:
                 raise broken_rule(
                     f"expected {error.expected}, got {shown(error.value)}", *location, error.name
                 ) from None
-
-
-def _records_curve(classifier: Grid, config: Mapping[str, Any]) -> bool:
-    """Return whether runs store the curve of their classifier, which must be a network that records it."""
-    if not (classifier and config.get("curve")):
-        return False
-    (name,) = classifier["rule"]
-    if not hasattr(contract_of(find_classifier(name)).estimator, "records_curve"):
-        expected = "a network trained by RPROP or backpropagation, beside curve: true"
-        raise broken_rule(f"expected {expected}, got {name}", "classifier")
-    return True
 
 
 def _choice(entry: Method, among: ParameterValues, config: Mapping[str, Any]) -> Settings:

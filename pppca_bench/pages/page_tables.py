@@ -8,10 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pppca_bench.pages.document import Document
-from pppca_bench.pages.means import (
-    VERDICT_SIGNS,
-    by_cell,
+from pppca_bench.pages.cell_texts import (
     difference_text,
     filled,
     filled_parts,
@@ -19,6 +16,8 @@ from pppca_bench.pages.means import (
     published_texts,
     shown_in,
 )
+from pppca_bench.pages.document import Document
+from pppca_bench.pages.means import VERDICT_SIGNS, by_cell
 from pppca_bench.pages.snapshot import Snapshot
 from pppca_bench.quantities import described
 from pppca_bench.results.frames import Runs

@@ -9,9 +9,10 @@ import pytest
 from runs_on_cancer1 import columns_of, mean_errors, ours, rows_of, run, snapshot_of, text
 from stored_runs import cell_of, run_of
 
+from pppca_bench.pages.cell_texts import number_text
 from pppca_bench.pages.document import printed, render_documents
 from pppca_bench.pages.index_page import not_run
-from pppca_bench.pages.means import document_of, number_text
+from pppca_bench.pages.means import document_of
 from pppca_bench.references.layout import Layout
 from pppca_bench.verdicts.judge import judge
 from pppca_bench.verdicts.numbers import frame_of, has_runs, trimmed
