@@ -85,6 +85,9 @@ class Cell:
         variance is retained), and ``among``, the candidates of each parameter; empty without a choice.
     predictions : bool
         Whether runs store their predictions for the test split.
+    curve : bool
+        Whether runs store the errors of their network during the training. It is a setting only if true, so that the
+        runs of other cells keep their keys.
     settings : dict of str to value
         All of these by dotted name: ``tau``, ``classifier.hidden``, ``classifier.base.hidden``, ``choose.by``,
         ``predictions``.
@@ -100,6 +103,7 @@ class Cell:
     algorithms: tuple[tuple[str, int | str], ...] = ()
     choose: Settings = field(default_factory=dict, compare=False)
     predictions: bool = False
+    curve: bool = False
     settings: dict[str, Any] = field(init=False, compare=False, repr=False)
     identity: tuple[tuple[str, Any], ...] = field(init=False, repr=False)
 
@@ -108,6 +112,8 @@ class Cell:
         settings = flattened(self.parameters)
         settings |= flattened({"classifier": self.classifier, "choose": self.choose})
         settings["predictions"] = self.predictions
+        if self.curve:
+            settings["curve"] = True
         object.__setattr__(self, "settings", settings)
         object.__setattr__(self, "identity", tuple(sorted(settings.items())))
 

@@ -31,7 +31,7 @@ _WHOLE = {
     "title": "Title of the page that `pppca report` writes about the config, by default its name.",
     "problems": "A name, a list of names (`pppca data list`), or [tables of your own](own_data.md).",
     "repeats": "Number of runs of each setting, each with its own seed. May be left out with `splits` or `folds`.",
-    "splits": "Number of random splits of user-defined tables.",
+    "splits": "Number of random splits of user-defined tables; `none` for whole, unscaled tables, and no classifier.",
     "folds": "Number of folds of user-defined tables.",
     "split_seed": "Seed of the splits of user-defined tables; another seed gives other splits of the same rows.",
     "seed": "The seeds of all runs follow from it.",
@@ -44,6 +44,7 @@ _WHOLE = {
     "retain": "Variance to retain with `by: retained_variance`, in percent.",
     "baselines": "`false` runs no [baselines](own_data.md#what-to-compare-with) beside the methods on own data.",
     "predictions": "`true` stores the predictions of each run for the test split, and adds scores.",
+    "curve": "`true` stores the training, validation and test errors of each run's network during its training.",
 }
 """Descriptions of the keys of a config; a key that is missing here ends the build."""
 _ANY_METHOD = {

@@ -94,6 +94,7 @@ class RpropMLP(RpropTraining):
     """A multi-layer perceptron trained by RPROP with early stopping; see `RpropMLPClassifier`."""
 
     _updates = "epoch"
+    records_curve = False
 
     hidden_activation: HiddenActivation = "softsign"
     output_activation: Activation = "linear"
@@ -113,6 +114,10 @@ class RpropMLP(RpropTraining):
             return super()._scaling(X)
         mean = X.mean(axis=0)
         return mean, float(np.sqrt(np.mean((X - mean) ** 2))) or 1.0
+
+    def _train(self, tasks: Sequence[TrainingTask]) -> list[TrainedNet]:
+        stop, rule = rule_of(StoppingRule, self), rule_of(RpropRule, self)
+        return RpropLanes(tasks, rule, stop, records=self.records_curve).train()
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -273,6 +278,7 @@ class BackpropMLPClassifier(MLPClassifier):
 
     _remedy = "Set standardise, scale the features or lower learning_rate (now {0.learning_rate})."
     _updates = "sample"
+    records_curve = False
 
     hidden_layer_sizes: LayerSizes = (16,)
     _: KW_ONLY
@@ -308,5 +314,9 @@ class BackpropMLPClassifier(MLPClassifier):
         decay_epochs = math.inf if self.decay_epochs is None else float(self.decay_epochs)
         rule = BackpropRule(float(self.learning_rate), decay_epochs)
         return BackpropLanes(
-            tasks, rule, rule_of(StoppingRule, self), keeps_best=self.keep == "best"
+            tasks,
+            rule,
+            rule_of(StoppingRule, self),
+            keeps_best=self.keep == "best",
+            records=self.records_curve,
         ).train()

@@ -75,6 +75,37 @@ class MLP(SplitEstimator):
         """
         return squared_error_percent(self._outputs(X), self._targets(np.asarray(y)))
 
+    def error_curve(self, X: ArrayLike, y: ArrayLike) -> Floats:
+        """Return the squared error percentages to which stopping after each strip would have led.
+
+        Stopping criteria are functions of the curves: each is read off a single training. ``records_curve`` must have
+        been true when the network was fitted: an attribute, not a parameter, since it changes no result.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Class labels, or the targets of an approximation.
+
+        Returns
+        -------
+        float64 array of shape (n_strips,)
+            After each strip, the error of the weights at the validation minimum so far.
+        """
+        inputs, targets = self._scaled(validated_samples(self, X)), self._targets(np.asarray(y))
+        errors = {}
+        for epoch, weights in self._minima.items():
+            outputs = network_outputs(self._architecture, weights, inputs)
+            errors[epoch] = squared_error_percent(outputs, targets)
+        curve, best = np.empty(len(self.validation_curve_)), np.inf
+        for strip, error in enumerate(self.validation_curve_):
+            if error < best:
+                best = error
+                minimum = errors[min((strip + 1) * self.strip_length, self.n_epochs_)]
+            curve[strip] = minimum
+        return curve
+
     def _outputs(self, X: ArrayLike) -> Floats:
         """Validate X and return the network's outputs."""
         check_is_fitted(self)
@@ -141,6 +172,7 @@ class MLP(SplitEstimator):
         self.training_curve_ = net.training_curve
         self.validation_curve_ = net.validation_curve
         self.stop_reason_ = net.stop_reason
+        self._minima = net.minima
         if net.history:
             self.history_ = net.history
         least = float(net.validation_curve.min())

@@ -3,6 +3,7 @@
 Each network has a lane. When a network stops, its lane is assigned to the next pending network.
 """
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -87,7 +88,8 @@ class TrainingTask:
 class TrainedNet:
     """Trained network: weights and training curves.
 
-    ``kept``: remaining weights or nodes, if the training removes some. ``history``: further curves.
+    ``kept``: remaining weights or nodes, if the training removes some. ``history``: further curves. ``minima``: the
+    weights at each validation minimum, by its epoch, if the training records them.
     """
 
     weights: list[Floats]
@@ -97,19 +99,25 @@ class TrainedNet:
     stop_reason: str
     kept: Any = None
     history: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    minima: Mapping[int, list[Floats]] = field(default_factory=dict)
 
 
 class Lanes:
     """Base of training in lanes; a subclass has the learning rule.
 
-    Tasks have the same `TrainingTask.shape`. Each network has the result of separate training, to the last bit.
+    Tasks have the same `TrainingTask.shape`. Each network has the result of separate training, to the last bit. With
+    ``records``, `_advance` returns after each strip, and the weights at each validation minimum are recorded.
     """
 
     is_online = False
     training: Any
     state: Any
 
-    def __init__(self, tasks: Sequence[TrainingTask], stop: stopping.StoppingRule) -> None:
+    def __init__(
+        self, tasks: Sequence[TrainingTask], stop: stopping.StoppingRule, *, records: bool = False
+    ) -> None:
+        self.records = records
+        self.minima: dict[int, dict[int, list[Floats]]] = {}
         n_inputs = max(task.architecture.n_inputs for task in tasks)
         self.tasks, self.stop = tasks, stop
         self.architecture = replace(tasks[0].architecture, n_inputs=n_inputs)
@@ -129,6 +137,8 @@ class Lanes:
         while len(trained) < len(self.tasks):
             self.assign_lanes()
             self._advance()
+            if self.records:
+                self._record_minima()
             for lane, index in [*self.running.items()]:
                 if self.progress.status[lane] != stopping.TRAINING:
                     trained[index] = self._unload(lane, self.tasks[index])
@@ -144,6 +154,16 @@ class Lanes:
                 self._load(lane, task)
                 fill(self.validation, lane, task.X_val, task.targets_val)
                 stopping.reset_lane(self.progress, lane)
+                self.minima[lane] = {}
+
+    def _record_minima(self) -> None:
+        """Record the weights at the validation minimum of each network that has reached a new one."""
+        for lane, index in self.running.items():
+            epoch = int(self.progress.best_epoch[lane])
+            if self.progress.n_validations[lane] and epoch not in self.minima[lane]:
+                column = self.progress.best_weights[:, lane]
+                architecture = self.tasks[index].architecture
+                self.minima[lane][epoch] = unpack(column, architecture, self.architecture)
 
     @abstractmethod
     def _load(self, lane: int, task: TrainingTask) -> None:
@@ -168,6 +188,7 @@ class Lanes:
             training_curve=progress.training_curve[: progress.epochs[lane], lane].copy(),
             validation_curve=progress.validation_curve[: progress.n_validations[lane], lane].copy(),
             stop_reason=STOP_REASONS[int(progress.status[lane])],
+            minima=self.minima.pop(lane),
         )
         progress.status[lane] = stopping.IDLE
         for rows in (*self.state, *self.training[:2], *self.validation[:2]):
@@ -183,10 +204,17 @@ class RpropLanes(Lanes):
     state: rules.RpropState
 
     def __init__(
-        self, tasks: Sequence[TrainingTask], rule: rules.RpropRule, stop: stopping.StoppingRule
+        self,
+        tasks: Sequence[TrainingTask],
+        rule: rules.RpropRule,
+        stop: stopping.StoppingRule,
+        *,
+        records: bool = False,
     ) -> None:
-        super().__init__(tasks, stop)
+        super().__init__(tasks, stop, records=records)
         self.rule = rule
+        # No progress is ever enough for the kernel that records, so that it returns after each strip.
+        self.kernel_stop = stop._replace(training_progress=math.inf) if records else stop
         self.training = empty_samples(self.architecture, len(tasks[0].X))
         n_rows = [self.architecture.n_weights] * 4 + [2]
         self.state = rules.RpropState(*(aligned_zeros(n, LANES) for n in n_rows))
@@ -199,8 +227,30 @@ class RpropLanes(Lanes):
     def _advance(self) -> None:
         samples = self.training, self.validation
         rules.train_until_any_stops(
-            self.network, *samples, self.block, self.rule, self.state, self.stop, self.progress
+            self.network,
+            *samples,
+            self.block,
+            self.rule,
+            self.state,
+            self.kernel_stop,
+            self.progress,
         )
+        if self.records:
+            self._continue_unless_stopped()
+
+    def _continue_unless_stopped(self) -> None:
+        """Continue the networks that only the kernel's own limit of the progress has stopped."""
+        progress = self.progress
+        for lane in self.running:
+            if progress.status[lane] != stopping.NO_PROGRESS:
+                continue
+            epochs = int(progress.epochs[lane])
+            start = (epochs - 1) // self.stop.strip_length * self.stop.strip_length
+            errors = progress.training_curve[start:epochs, lane].tolist()
+            speed = stopping.training_progress(sum(errors) / len(errors), min(errors))
+            if speed >= self.stop.training_progress:
+                at_end = epochs == self.stop.max_epochs
+                progress.status[lane] = stopping.MAX_EPOCHS if at_end else stopping.TRAINING
 
 
 class BackpropLanes(Lanes):
@@ -220,8 +270,9 @@ class BackpropLanes(Lanes):
         stop: stopping.StoppingRule,
         *,
         keeps_best: bool,
+        records: bool = False,
     ) -> None:
-        super().__init__(tasks, stop)
+        super().__init__(tasks, stop, records=records)
         self.rule, self.keeps_best = rule, keeps_best
         n_inputs, targets = 1 + self.architecture.n_inputs, tasks[0].targets
         self.training = rules.Pool(

@@ -206,13 +206,13 @@ def read_snapshot(
     from pppca_bench.pages.snapshot import take_snapshot
     from pppca_bench.references.reference import installed_references, read_reference
 
-    added = [read_reference(folder) for folder in dict.fromkeys(references)]
+    added = [read_reference(folder, is_added=True) for folder in dict.fromkeys(references)]
     extend_sys_path(references)
     planned = store.planned_cells() if added else {}
     for reference in added:
         check_reference(reference, planned)
     snapshot = take_snapshot(
-        store, installed_references(), configs, problems=problems, methods=methods, added=added
+        store, [*installed_references(), *added], configs, problems=problems, methods=methods
     )
     if not snapshot.runs.cells:
         which = "of these problems and methods " if problems or methods else ""

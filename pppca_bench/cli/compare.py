@@ -135,6 +135,8 @@ def compare(
         click.echo(counts + render_scores(scored, form))
     else:
         click.echo(render_comparison(numbers, form, show_all=show_all, wide=wide))
+        if form in ("terminal", "markdown"):
+            _print_claims(snapshot, tables)
     if record:
         path, found = results / recorded.RECORDED, recorded.repeats(numbers, snapshot.runs)
         recorded.write_recorded(found, path)
@@ -160,6 +162,16 @@ def _check(references: tuple[Path, ...]) -> None:
         click.echo(check_alone(read_reference(folder)))
 
 
+def _print_claims(snapshot: Snapshot, tables: Names) -> None:
+    """Print the answers to the claims that references declare of the named tables, by default of all."""
+    from pppca_bench.pages.claim_texts import declared_findings
+
+    for reference in snapshot.references:
+        for finding in declared_findings(reference, snapshot.numbers) if reference.claims else ():
+            if finding.answer and (not tables or not set(tables).isdisjoint(finding.sources)):
+                click.echo(f"\n{finding.claim} ({finding.place})\n{finding.answer}")
+
+
 def _compared(snapshot: Snapshot, tables: Names, results: Path) -> pd.DataFrame:
     """Return the printed numbers of the named tables, by default of all; with added references only of those run.
 
@@ -169,7 +181,7 @@ def _compared(snapshot: Snapshot, tables: Names, results: Path) -> pd.DataFrame:
 
     numbers = snapshot.numbers
     run = {name for name in snapshot.layouts if snapshot.has_runs(name)}
-    if snapshot.added:
+    if any(reference.is_added for reference in snapshot.references):
         numbers = numbers[numbers["is_added"] | numbers["table"].isin(run)]
     if tables:
         check_filled("table", tables, run, results, snapshot.references)

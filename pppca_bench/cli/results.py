@@ -40,6 +40,8 @@ def status(results: Path) -> None:
 
     with read_store(results) as store:
         rows = store.statuses()
+    if not rows:
+        notify("No run is planned yet: a new `pppca run` first opens its data.")
     shown = rows if len(rows) > 2 else rows[:1]  # a single config is the sum
     align = ("left", *["right"] * 4) if rows else None
     headers = ("config", "done", "failed", "to do", "under way")
@@ -164,7 +166,7 @@ def show(run: str, results: Path) -> None:
 )
 @click.option("--out", type=FILE, help="File to write to [default: print the CSV].")
 def export(configs: tuple[str, ...], results: Path, form: str | None, out: Path | None) -> None:
-    """Write all runs as a table with a row for each run.
+    """Write all runs that are done or have failed as a table with a row for each run.
 
     Settings, numbers, seed, status and provenance have a column each. CONFIGS are names of configs that were run (all
     by default). In Python, `pppca_bench.load_results` returns the same table.

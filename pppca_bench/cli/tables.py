@@ -199,7 +199,7 @@ def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path
             lacking[spec.id] = f"{spec.missing} (configs/{spec.configs[0]}.yaml)"
     wanted = set[str]()
     for reference in snapshot.references:
-        if reference.name in snapshot.added:
+        if reference.is_added:
             wanted |= {figure.id for figure in reference.figures}
             wanted |= {spec.id for spec in reference.rankings}
             wanted.add(reference.parts_figure)

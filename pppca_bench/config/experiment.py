@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Self, cast, get_args, get_type_hints
+from typing import Annotated, Any, Literal, Self, cast, get_args, get_type_hints
 
 from annotated_types import Ge, Le, Lt, MaxLen, MinLen
 from pydantic import (
@@ -25,6 +25,7 @@ from pydantic_core import PydanticKnownError
 
 from pppca_bench.base.parameters import REQUIRED, Parameter, Percent, Tau
 from pppca_bench.config.sections import (
+    WHOLE,
     By,
     ClassifierSection,
     Context,
@@ -38,6 +39,8 @@ from pppca_bench.config.sections import (
     read_thresholds,
 )
 from pppca_bench.errors import ConfigError, OwnDataError, nearest
+from pppca_bench.methods.lookup import find_classifier
+from pppca_bench.methods.protocol import contract_of
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.problems import OwnData, SplitRule, find_user_file, registered
 from pppca_bench.problems.declaration import NO_CSV, Columns, Name, Source, inapplicable, names_of
@@ -141,7 +144,8 @@ TableSection = create_model("TableSection", __base__=_Located, **_declared())
 
 def _read_problem(value: Any, info: ValidationInfo) -> str | OwnData:
     keys = {"splits": "splits", "folds": "folds", "split_seed": "seed"}
-    shared = SplitRule(**{name: info.data[key] for key, name in keys.items() if key in info.data})
+    rule = {name: info.data[key] for key, name in keys.items() if key in info.data}
+    shared = SplitRule(**(rule | {"splits": 0} if rule.get("splits") == WHOLE else rule))
     context = cast("Context", info.context)
     if isinstance(value, dict):
         return _with_file(TableSection.model_validate(value).problem(shared), context)
@@ -188,6 +192,11 @@ def _is_of_a_user(problem: str | OwnData) -> bool:
     return not problem.is_named if isinstance(problem, OwnData) else problem.endswith(".dt")
 
 
+def _classifier_of(method: MethodRequest) -> Any:
+    """Return the class of the classifier that follows a method."""
+    return contract_of(find_classifier(method.classifier["rule"][0])).estimator
+
+
 class Config(Section):
     """Config of an experiment: problems x methods x settings x repeats.
 
@@ -196,7 +205,7 @@ class Config(Section):
 
     name: _Name
     title: Title = ""
-    splits: _Splits = 1
+    splits: _Splits | Literal["none"] = 1
     folds: _Folds = 0
     split_seed: _SplitSeed = SEED
     problems: Problems
@@ -209,6 +218,7 @@ class Config(Section):
     by: By = "validation_error"
     retain: Percent = 95.0
     predictions: bool = False
+    curve: bool = False
     baselines: bool = True
     tau: Annotated[Any, PlainValidator(partial(read_thresholds, _THRESHOLD))] = ()
     classifier: ClassifierSection = Field({}, validate_default=True)
@@ -228,6 +238,8 @@ class Config(Section):
             return 1
         tables = [entry for entry in info.data["problems"] if isinstance(entry, OwnData)]
         most = max((table.rule.n_splits for table in tables), default=1)
+        if most == 1 and info.data["splits"] == WHOLE:
+            return 1
         if most == 1:
             raise PydanticKnownError("missing")
         return most
@@ -244,7 +256,8 @@ class Config(Section):
         """
         makers = [method for method in methods if method.entry.makes != "measures"]
         has_data = any(map(_is_of_a_user, info.data.get("problems", ())))
-        if not (makers and has_data and info.data.get("baselines")):
+        is_whole = info.data.get("splits") == WHOLE
+        if is_whole or not (makers and has_data and info.data.get("baselines")):
             return methods
         networks = [method.classifier for method in makers if method.classifier]
         network = networks[0] if networks else info.data.get("classifier", {})
@@ -270,12 +283,19 @@ class Config(Section):
     @model_validator(mode="after")
     def _check(self) -> Self:
         has_table = any(isinstance(problem, OwnData) for problem in self.problems)
-        has_splits = SplitRule(splits=self.splits, folds=self.folds).n_splits > 1
+        if self.splits == WHOLE:
+            self._check_whole()
+        has_splits = self.splits not in (1, WHOLE) or self.folds > 1
         if not has_table and (has_splits or self.split_seed != SEED):
             kept = "known problems and .dt files keep their own split"
             text = f"expected a table ({', '.join(_SOURCES[:-1])}) among the problems, got none: {kept}"
             named = (key for key in ("splits", "folds") if key in self.model_fields_set)
             raise broken_rule(text, next(named, "split_seed"))
+        for index, method in enumerate(self.methods):
+            if method.curve and not hasattr(_classifier_of(method), "records_curve"):
+                expected = "a network trained by RPROP or backpropagation, beside curve: true"
+                got = method.classifier["rule"][0]
+                raise broken_rule(f"expected {expected}, got {got}", "methods", index)
         if "retain" in self.model_fields_set and self.by != "retained_variance":
             text = f"expected retain only with by: retained_variance, got by: {self.by}"
             raise broken_rule(text, "retain")
@@ -285,6 +305,24 @@ class Config(Section):
                     f"expected a parameter with several values in a method, got {name!r}", "choose"
                 )
         return self
+
+    def _check_whole(self) -> None:
+        """Raise ValidationError unless all problems are tables, and no method needs a classifier or another split."""
+        for index, problem in enumerate(self.problems):
+            if not isinstance(problem, OwnData) or not problem.rule.is_whole:
+                rule = "a table without splits of its own, such as {sklearn: iris}, beside splits: none"
+                raise broken_rule(f"expected {rule}, got {problem}", "problems", index)
+        for key in ("folds", "classifier"):
+            if key in self.model_fields_set:
+                raise broken_rule(f"expected no {key} beside splits: none, got it", key)
+        for index, method in enumerate(self.methods):
+            if method.entry.makes == "classes" or method.classifier:
+                rule = "a method that makes features or measures, without a classifier, beside splits: none"
+                raise broken_rule(f"expected {rule}, got {method.entry.name}", "methods", index)
+            if method.choose and method.choose["by"] != "retained_variance":
+                raise broken_rule(
+                    f"expected by: retained_variance beside splits: none, got by: {self.by}", "by"
+                )
 
 
 def parse_config(

@@ -111,6 +111,7 @@ def _cells(method: MethodRequest, problem: str, data_sha256: str) -> Iterator[tu
                 algorithms,
                 method.choose,
                 method.predictions,
+                method.curve,
             )
             settings = tuple((setting, cell.settings[setting]) for setting in labelled)
             yield cell, Label(method.title or method.entry.title, settings)

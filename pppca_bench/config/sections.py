@@ -69,12 +69,16 @@ class Context(NamedTuple):
     has_files: bool = False
 
 
+WHOLE = "none"
+"""Value of ``splits`` for whole, unscaled data, with which no classifier follows the methods."""
+
+
 class MethodRequest(NamedTuple):
     """Method of a config: values of its parameters and of the following classifiers, with defaults.
 
-    ``grid``, ``classifier``, ``choose`` and ``predictions`` are those of `Cell`, the first two with a tuple of values
-    in place of each value. ``title`` is "" unless the config gives one, ``given`` names the settings that the config
-    writes for this method, in its order. ``is_added`` distinguishes baselines that the config does not name.
+    ``grid``, ``classifier``, ``choose``, ``predictions`` and ``curve`` are those of `Cell`, the first two with a tuple
+    of values in place of each value. ``title`` is "" unless the config gives one, ``given`` names the settings that the
+    config writes for this method, in its order. ``is_added`` distinguishes baselines that the config does not name.
     """
 
     entry: Method
@@ -86,6 +90,7 @@ class MethodRequest(NamedTuple):
     title: str = ""
     given: Names = ()
     is_added: bool = False
+    curve: bool = False
 
     @property
     def of_classes(self) -> list[str]:
@@ -312,9 +317,10 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
     among = {name: grid[name] for name in sorted(names) if len(grid.get(name, ())) > 1}
     choose = _choice(entry, among, config) if among else {}
     grid |= dict.fromkeys(among, (AUTO,))
-    classifier = {}
+    classifier: Grid = {}
     if has_classifier(entry):
-        classifier = others["classifier"] or config.get("classifier", {})
+        shared = {} if config.get("splits") == WHOLE else config.get("classifier", {})
+        classifier = others["classifier"] or shared
     request = MethodRequest(
         entry,
         grid,
@@ -323,6 +329,7 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
         choose,
         predictions=False,  # decided below, as is ``given``
         title=others["title"],
+        curve=bool(classifier and config.get("curve")),
     )
     return request._replace(
         predictions=_stores_predictions(request, config),
@@ -335,7 +342,7 @@ def _stores_predictions(method: MethodRequest, config: Mapping[str, Any]) -> boo
 
     They do if the config asks for them, chooses by a score or weights classes, whose effect only scores show.
     """
-    if method.entry.makes == "measures":
+    if method.entry.makes == "measures" or config.get("splits") == WHOLE:
         return False
     of_config = method._replace(classifier=config.get("classifier", {}))
     is_by_score = f"{config.get('by')}_percent" in BALANCED_SCORES

@@ -34,6 +34,7 @@ from pppca_bench.methods.third_party import output_aside
 from pppca_bench.problems import Problem
 from pppca_bench.quantities import BALANCED_SCORES
 from pppca_bench.runs import RunResult, RunSpec, Settings, failed_result, grouped
+from pppca_bench.store.columns import CURVES
 
 HISTORY_NODES = 10
 """Largest number of nodes whose variances are stored, and a figure can draw."""
@@ -117,13 +118,14 @@ def warm_up(spec: RunSpec, problem: Problem) -> None:
 
 
 def fit_run(spec: RunSpec, problem: Problem) -> tuple[Any, Any]:
-    """Return a run's reducer (None for a method that classifies by itself) and classifier, fitted as `run_group` does.
+    """Return a run's reducer and classifier, fitted as `run_group` does.
 
+    The reducer is None for a method that classifies by itself, the classifier for data without splits.
     Raises ValueError or ArithmeticError for a numerical error.
     """
     run = _new_run(spec, problem)
     _fit_methods([run])
-    if run.classifier is None:
+    if run.classifier is None and spec.cell.classifier:
         _train([run])
     return run.reducer, run.classifier
 
@@ -132,7 +134,7 @@ def learns_from_validation(spec: RunSpec, problem: Problem) -> bool:
     """Return whether a run's method or classifier learns from the validation split."""
     run = _new_run(spec, problem)
     estimators = [_make_method(run)]
-    if find_method(spec.cell.method).makes == "features":
+    if find_method(spec.cell.method).makes == "features" and spec.cell.classifier:
         settings = run.resolved(spec.cell.classifier)
         estimators.append(make_classifier(settings, seeds(spec)[1], problem.task))
     return any(map(uses_validation, estimators))
@@ -183,6 +185,9 @@ def _train(runs: Sequence[_Run]) -> None:
                 make_classifier(run.resolved(run.spec.cell.classifier), seeds(run.spec)[1], task)
                 for run in batch
             ]
+            for run, classifier in zip(batch, classifiers, strict=True):
+                if run.spec.cell.curve:
+                    classifier.records_curve = True
             time_ms = _fit(classifiers, contract, batch)
         for run, classifier in zip(batch, classifiers, strict=True):
             run.classifier = classifier
@@ -276,6 +281,9 @@ def _features(method: Any, run: _Run) -> Splits:
     features: list[Floats] = []
     for name, X in zip(("training", "validation", "test"), run.splits, strict=True):
         n_columns = features[0].shape[1] if features else None
+        if n_columns is not None and not len(X):  # data without splits
+            features.append(np.empty((0, n_columns)))
+            continue
         expected = f"({len(X)}, {n_columns or 'at least 1'})"
         where = f"transform of {type(method).__name__}, {name} split: expected finite numbers of shape {expected}"
         reduced = as_matrix(method.transform(run.given(X)), where)
@@ -299,10 +307,10 @@ def _features(method: Any, run: _Run) -> Splits:
 
 
 def _classify(runs: Sequence[_Run]) -> None:
-    """Train the classifiers of runs whose methods make features, and measure the errors of all that classify."""
-    if find_method(runs[0].spec.cell.method).makes == "measures":
-        return
+    """Train the classifiers that follow the methods of runs, if any, and measure the errors of all that classify."""
     if runs[0].classifier is None:
+        if not runs[0].spec.cell.classifier:
+            return
         _train(runs)
     for run in runs:
         with contained(run.spec, 2):
@@ -336,6 +344,13 @@ def _measure_errors(run: _Run) -> None:
         values["test_squared_error_percent"] = classifier.squared_error_percent(
             run.given(X), run.given(y)
         )
+    if run.spec.cell.curve:
+        curves = (
+            classifier.training_curve_,
+            classifier.validation_curve_,
+            classifier.error_curve(X, y),
+        )
+        run.history |= zip(CURVES, curves, strict=True)
     if hasattr(classifier, "test_measures"):
         values |= classifier.test_measures(run.given(X), run.given(y))
     if is_scored:

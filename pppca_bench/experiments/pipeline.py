@@ -182,7 +182,7 @@ def _checked(spec: RunSpec, result: RunResult | None) -> RunResult:
         raise StoreError(
             f"run {spec.key}: expected a completed run, got {'planned' if result is None else 'failed'}."
         )
-    if find_method(cell.method).makes == "measures":
+    if find_method(cell.method).makes != "classes" and not cell.classifier:
         raise StoreError(
             f"run {spec.key}: expected a method that predicts, got {cell.method}, which only measures."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -131,7 +132,8 @@ def read_request(
                 problems[label, data.sha256] = found
             _check_fit(source.where(("problems", index)), entry, data, config)
             identities[entry] = _identity(label, entry, data)
-        plans.append(_plan(changed_name(config.name, new), source, config, identities, repeats))
+        plan = _plan(changed_name(config.name, new), source, config, identities, repeats)
+        plans.append(replace(plan, text=_text_with_options(plan.text, repeats, only)))
     if filters.wanted:
         filters.check(by_cell(spec for plan in plans for spec in plan.specs))
         plans = [filters.apply(plan) for plan in plans]
@@ -168,6 +170,14 @@ def _plan(
     if repeats is not None:
         specs = tuple(expand(config, identities, repeats=repeats))
     return Plan(name, source.sha256, source.text, specs, all_repeats)
+
+
+def _text_with_options(text: str, repeats: int | None, only: Sequence[str]) -> str:
+    """Return the text of a config after a comment with the options that its values do not show, if any were given."""
+    words = ["--repeats", str(repeats)] if repeats is not None else []
+    for condition in only:
+        words += ["--only", condition]
+    return f"# Run with {shlex.join(words)}\n{text}" if words else text
 
 
 def problems_of(path: Path) -> list[Requested]:
@@ -255,8 +265,8 @@ def _check_fit(
 ) -> None:
     """Raise ConfigError unless a problem has the targets and examples that the methods of a config need.
 
-    ``location`` begins the message. Methods that only measure just need training examples. Problems of the registry
-    have examples in all splits.
+    ``location`` begins the message. Methods without a classifier just need training examples. Problems of the
+    registry have examples in all splits.
     """
     label = entry.label if isinstance(entry, OwnData) else entry
     remedy = "Take another problem, or another method or classifier (`pppca methods`)."
@@ -283,8 +293,8 @@ def _check_fit(
     if not isinstance(data, Problem):
         return
     sizes = len(data.X_train), len(data.X_validation), len(data.X_test)
-    only_measures = all(method.entry.makes == "measures" for method in methods)
-    if 0 in (sizes[:1] if only_measures else sizes):
+    classifies = any(method.entry.makes == "classes" or method.classifier for method in methods)
+    if 0 in (sizes if classifies else sizes[:1]):
         got = f"{' / '.join(map(str, sizes))} in {label}"
         raise ConfigError(
             f"{location}: expected training, validation and test examples, got {got}."

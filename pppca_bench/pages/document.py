@@ -180,15 +180,18 @@ def record_text(template: str, record: Mapping[Any, Any]) -> str:
     return _Printed().vformat(template, (), record)
 
 
-def quantity_text(quantity: str, value: float, sign: str = "", *, beside: str = "") -> str:
-    """Return a value of a quantity in the quantity's own format.
+def quantity_text(
+    quantity: str, value: float, sign: str = "", *, form: str = "", beside: str = ""
+) -> str:
+    """Return a value of a quantity in a format, by default the quantity's own.
 
-    ``beside`` is the published number beside it, as printed: the text has as many decimals, if these are more.
+    ``beside`` is the published number beside it, as printed: by default the text has as many decimals, if these are
+    more.
     """
     if abs(value) < _ROUNDING:
         value = 0.0
-    form = described(quantity).form
-    n_decimals = len(beside.partition(".")[2])
+    n_decimals = 0 if form else len(beside.partition(".")[2])
+    form = form or described(quantity).form
     if n_decimals and (form[-1] == "g" or n_decimals > int(form[1:-1])):
         form = f".{n_decimals}f"
     return printed(value, f"{sign}{form}")

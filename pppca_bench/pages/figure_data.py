@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import Literal, NamedTuple
 
@@ -94,23 +94,17 @@ class Figure(NamedTuple):
 
 
 def build_figures(
-    runs: Runs,
-    store: Store,
-    facts: Facts,
-    numbers: pd.DataFrame,
-    references: Sequence[Reference],
-    added: Collection[str] = (),
+    runs: Runs, store: Store, facts: Facts, numbers: pd.DataFrame, references: Sequence[Reference]
 ) -> list[Figure]:
     """Return the references' curves, and their published numbers against ours; panels without runs are left out.
 
     Learning curves are read from ``store``, the database of the results. ``numbers`` are the printed numbers of the
-    references' tables, ``added`` the names of the user-defined references.
+    references' tables.
     """
     curves = list[Figure]()
     for reference in references:
         for layout in reference.figures:
-            is_added = reference.name in added
-            curves.append(_curve_figure(layout, reference, runs, store, facts, is_added=is_added))
+            curves.append(_curve_figure(layout, reference, runs, store, facts))
     compared = list[Figure]()
     with_parts = [reference for reference in references if reference.parts]
     for name, sharing in grouped(with_parts, attrgetter("parts_figure")).items():
@@ -119,23 +113,17 @@ def build_figures(
 
 
 def _curve_figure(
-    layout: CurveLayout,
-    reference: Reference,
-    runs: Runs,
-    store: Store,
-    facts: Facts,
-    *,
-    is_added: bool,
+    layout: CurveLayout, reference: Reference, runs: Runs, store: Store, facts: Facts
 ) -> Figure:
     """Return a figure of learning curves; raise OwnDataError if runs lack the curves of an added reference."""
     panels, missing = list[Panel](), list[str]()
     for title, selectors in layout.panels.items():
         curves, absent = list[pd.DataFrame](), list[str]()
         for label, selector in selectors.items():
-            keys = _done_runs(runs.of_configs(layout.configs or reference.configs), selector)
+            keys = _done_runs(runs.of_configs(reference.configs_of(layout)), selector)
             stored = list(store.histories(keys).values())
             histories = [history for history in stored if layout.quantity in history]
-            if is_added and keys and not histories:
+            if reference.is_added and keys and not histories:
                 where = ", ".join(filter(None, (f"figure {layout.id}", title, label)))
                 known = sorted(set[str]().union(*stored))
                 raise OwnDataError(

@@ -125,7 +125,7 @@ def _title(snapshot: Snapshot, answer: str, configs: Sequence[str], *, is_own: b
     With too many configs to name, it is the title of the answer.
     """
     titles = [one.title for one in snapshot.references if one.title in snapshot.run_sources]
-    added = {one.title for one in snapshot.references if one.name in snapshot.added}
+    added = {one.title for one in snapshot.references if one.is_added}
     if titles and added.issuperset(titles):
         return join_words(titles)
     if len(configs) > MAX_TITLE_NAMES:
@@ -182,7 +182,7 @@ def _sources(
     """
     sources = list[Mapping[str, Any]]()
     sentences = {one["source"]: reproduced_sentence(one) for one in nearness(snapshot)}
-    references = sorted(snapshot.references, key=lambda one: one.name not in snapshot.added)
+    references = sorted(snapshot.references, key=lambda one: not one.is_added)
     for reference in references:
         of_source = {name for name, source in snapshot.sources.items() if source is reference}
         tables = [table for table in shown if table.document.id in of_source]

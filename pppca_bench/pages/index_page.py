@@ -222,7 +222,7 @@ def nearness(snapshot: Snapshot) -> list[dict[str, Any]]:
     shares, added, within = snapshot.shares_of_parts, list[str](), dict[str, str]()
     for reference in snapshot.references:
         within[reference.title] = reference.within
-        if reference.name in snapshot.added:
+        if reference.is_added:
             added.append(reference.title)
     found = list[dict[str, Any]]()
     for source, of_source in shares[shares["row"] == ALL].groupby("source", sort=False):

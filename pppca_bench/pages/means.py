@@ -10,6 +10,14 @@ from typing import Any
 
 import pandas as pd
 
+from pppca_bench.pages.cell_texts import (
+    CellNumbers,
+    difference_text,
+    filled,
+    number_text,
+    published_texts,
+    shown_in,
+)
 from pppca_bench.pages.document import (
     DIFFERENCE,
     EMPTY,
@@ -18,7 +26,6 @@ from pppca_bench.pages.document import (
     Grid,
     count_in_words,
     quantity_text,
-    true_minus,
 )
 from pppca_bench.quantities import described, in_sentence, unitless
 from pppca_bench.references.layout import Layout, Line
@@ -42,9 +49,6 @@ VERDICT_SIGNS: Mapping[Verdict, str] = {
     "not run": EMPTY,
 }
 """Signs of the verdicts, printed beside differences."""
-
-CellNumbers = Mapping[str, Any]
-"""Numbers of a cell by quantity: the rows of the frame as named tuples."""
 
 
 def document_of(
@@ -186,7 +190,7 @@ def _further_grids(
 ) -> Iterator[Grid]:
     """Yield the grids of published numbers, of differences, and of further quantities, where there are any.
 
-    In a table with spread each difference has the sign of its verdict beside it.
+    In a table with spread each difference has the signs of its verdicts beside it.
     """
     is_known, is_published = numbers["n"] > 0, numbers["published"].notna()
     caption = "Difference, ours − published"
@@ -196,18 +200,14 @@ def _further_grids(
     if numbers["difference"].notna().any():
         if layout.spread:
             signs = [f"{sign} {word}" for word, sign in VERDICT_SIGNS.items() if sign != EMPTY]
+            if (numbers["sd_verdict"] != "").any():
+                caption += "; verdicts on the mean and on the standard deviation"
             caption += f"; {', '.join(signs)}"
         yield grid(partial(_difference, layout.spread), DIFFERENCE, caption, second="")
     if is_known.any():
         for quantity in layout.also:
             title = described(quantity).title
             yield grid(partial(_further, quantity), quantity, f"Ours. {title}")
-
-
-def shown_in(cell: CellNumbers) -> tuple[list[str], str]:
-    """Return the quantities that a cell prints, the main quantity first, and the form of their texts."""
-    shows = [name for name, number in cell.items() if number.shown == "cell"]
-    return shows, cell[shows[0]].form
 
 
 def _ours(incomplete: Collection[tuple[str, str]], sd: bool, cell: CellNumbers) -> tuple[str, str]:
@@ -218,8 +218,7 @@ def _ours(incomplete: Collection[tuple[str, str]], sd: bool, cell: CellNumbers) 
         text = deviation = ""
         if name in cell and cell[name].n:
             ours = cell[name]
-            text = quantity_text(name, ours.mean, beside=ours.printed)
-            deviation = quantity_text(name, ours.sd, beside=ours.printed)
+            text, deviation = number_text(ours, ours.mean), number_text(ours, ours.sd)
             if sd and not math.isnan(ours.sd):
                 text += f" ± {deviation}"
         texts.append(text)
@@ -231,50 +230,27 @@ def _ours(incomplete: Collection[tuple[str, str]], sd: bool, cell: CellNumbers) 
 
 def _published(cell: CellNumbers) -> tuple[str, str]:
     shows, form = shown_in(cell)
-    deviation = quantity_text(shows[0], cell[shows[0]].published_sd)
+    deviation = number_text(cell[shows[0]], cell[shows[0]].published_sd)
     return filled(form, published_texts(shows, cell)), deviation
 
 
 def _difference(with_verdict: bool, cell: CellNumbers) -> tuple[str, str]:
-    """Return the differences of a cell, and the sign of the verdict on the first if there is any."""
+    """Return the differences of a cell, and the signs of the verdicts on the first and its deviation, if any."""
     shows, form = shown_in(cell)
-    texts = [difference_text(name, cell.get(name)) for name in shows]
-    sign = VERDICT_SIGNS.get(cell[shows[0]].verdict, "") if with_verdict else ""
-    return filled(form, texts), sign
-
-
-def difference_text(quantity: str, number: Any) -> str:
-    """Return ours − published as text; "" for a number that is not compared."""
-    if number is None or math.isnan(number.difference):
-        return ""
-    return quantity_text(quantity, number.difference, "+", beside=number.printed)
+    texts = [difference_text(cell.get(name)) for name in shows]
+    if not with_verdict:
+        return filled(form, texts), ""
+    first = cell[shows[0]]
+    verdicts = (first.verdict, first.sd_verdict)
+    return filled(form, texts), " ".join(
+        VERDICT_SIGNS[verdict] for verdict in verdicts if verdict in VERDICT_SIGNS
+    )
 
 
 def _further(quantity: str, cell: CellNumbers) -> tuple[str, str]:
     if quantity not in cell or not cell[quantity].n:
         return EMPTY, ""
-    return quantity_text(quantity, cell[quantity].mean), ""
-
-
-def published_texts(shows: Iterable[str], cell: CellNumbers) -> list[str]:
-    """Return the published numbers of a cell as printed, in the order of ``shows``; "" for a missing number."""
-    return [true_minus(cell[name].printed) if name in cell else "" for name in shows]
-
-
-def filled(form: str, texts: Sequence[str]) -> str:
-    """Fill a format string such as ``"{} ({})"``, up to the last text that is not empty."""
-    return "".join(before + text for before, text in filled_parts(form, texts))
-
-
-def filled_parts(form: str, texts: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the parts of `filled`: pairs of the characters before a text, and the text; the last text is empty."""
-    n_given = max((n for n, text in enumerate(texts, 1) if text), default=0)
-    if not n_given:
-        return [("", EMPTY)]
-    pieces = form.split("{}")
-    end = pieces[n_given] if n_given == len(pieces) - 1 else ""
-    given = [text or EMPTY for text in texts[:n_given]]
-    return [*zip(pieces, given, strict=False), (end, "")]
+    return number_text(cell[quantity], cell[quantity].mean), ""
 
 
 def _notes(

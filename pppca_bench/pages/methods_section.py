@@ -40,9 +40,15 @@ def describe_config(
     cells = list(runs.cells.values())
     by_problem = grouped(cells, lambda cell: cell.problem)
     shared = shared_settings(cells)
+    titles = dict[str, set[str]]()
+    for number, cell in runs.cells.items():
+        titles.setdefault(cell.method, set()).add(runs.labels[number].title)
     learners = []
     for (prefix, name), settings in sorted(shared.items(), key=lambda item: item[0][0]):
-        learners.append((_ROLES[prefix], *_title_and_entry(prefix, name), _assignments(settings)))
+        title, entry = _title_and_entry(prefix, name)
+        if not prefix and entry is None and len(titles[name]) == 1:
+            (title,) = titles[name]  # of the config's entry
+        learners.append((_ROLES[prefix], title, entry, name, _assignments(settings)))
     return {
         **_totals(runs, runs.cells),
         "sources": grouped(by_problem, lambda problem: addresses.get(problem, "")),

@@ -8,16 +8,16 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pppca_bench.pages.document import Document, quantity_text
-from pppca_bench.pages.means import (
-    VERDICT_SIGNS,
-    by_cell,
+from pppca_bench.pages.cell_texts import (
     difference_text,
     filled,
     filled_parts,
+    number_text,
     published_texts,
     shown_in,
 )
+from pppca_bench.pages.document import Document
+from pppca_bench.pages.means import VERDICT_SIGNS, by_cell
 from pppca_bench.pages.snapshot import Snapshot
 from pppca_bench.quantities import described
 from pppca_bench.results.frames import Runs
@@ -125,7 +125,7 @@ def _cell(cell: Mapping[str, Any], text: str, runs: Runs, *, spread: bool) -> Ce
     verdicts = [number.verdict for number in cell.values() if number.verdict in VERDICT_SIGNS]
     published = published_texts(shows, cell)
     if spread and published[0] and not math.isnan(first.published_sd):
-        published[0] += f" ± {quantity_text(shows[0], first.published_sd)}"
+        published[0] += f" ± {number_text(first, first.published_sd)}"
     has_published = any(number.printed for number in cell.values())
     repeats = []
     for number in cell.values():
@@ -150,7 +150,7 @@ def _differences(
     """Return the parts of a cell's differences, each with its verdict; none without a difference."""
     texts, verdicts = [], list[Verdict | None]()
     for name in shows:
-        text = difference_text(name, cell.get(name))
+        text = difference_text(cell.get(name))
         texts.append(text)
         verdicts.append(cell[name].verdict if text else None)
     if not any(texts):
@@ -164,20 +164,20 @@ def _repeats(number: Any, values: Sequence[float]) -> tuple[str, str, Histogram,
 
     The scale of the histogram has the numbers at both ends, and the number of repeats of the tallest bar between them.
     """
-    name, five_numbers = number.quantity, list[str]()
+    five_numbers = list[str]()
     for title, value in zip(_FIVE_NUMBERS, five_number_summary(values), strict=True):
-        five_numbers.append(f"{title} {quantity_text(name, value)}")
+        five_numbers.append(f"{title} {number_text(number, value)}")
     text = (
-        f"{quantity_text(name, number.mean)} ± {quantity_text(name, number.sd)}, {number.n} repeats; 95 % interval"
-        f" {quantity_text(name, number.low)} to {quantity_text(name, number.high)};"
+        f"{number_text(number, number.mean)} ± {number_text(number, number.sd)}, {number.n} repeats; 95 % interval"
+        f" {number_text(number, number.low)} to {number_text(number, number.high)};"
         f" {' | '.join(five_numbers)}."
     )
     published = None if math.isnan(number.difference) else number.published
     bars = histogram(values, published, length=LENGTH, width=WIDTH)
     shown = [*values] if published is None else [*values, published]
-    ends = quantity_text(name, min(shown)), quantity_text(name, max(shown))
+    ends = number_text(number, min(shown)), number_text(number, max(shown))
     tallest = f"tallest bar: {max(bars.counts.values())}"
     scale = (ends[0], tallest, ends[1])
     if ends[0] == ends[1]:
         scale = ("", f"{ends[0]}, {tallest}", "")
-    return described(name).title, text, bars, scale
+    return described(number.quantity).title, text, bars, scale

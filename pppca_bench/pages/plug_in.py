@@ -2,6 +2,7 @@
 
 A module has some of the functions
 
+- ``measures(runs, store)``, which returns further numbers of runs by their keys: those that follow from stored curves;
 - ``tables(snapshot)``, which returns builders of tables by identifier: functions of a `Document` each;
 - ``shown(snapshot)``, which returns the table that shows the runs of a cell, by the cell's number, for cells that no
   other table shall list;
@@ -19,11 +20,17 @@ from types import ModuleType
 from typing import Any
 
 from pppca_bench.errors import OwnDataError, PppcaError
-from pppca_bench.methods.third_party import check_not_shadowed
+from pppca_bench.methods.third_party import check_not_shadowed, extend_sys_path
 from pppca_bench.pages.findings import Answers
 from pppca_bench.references.reference import Reference
 
-RETURNED: dict[str, type] = {"tables": dict, "shown": dict, "figures": list, "claims": Answers}
+RETURNED: dict[str, type] = {
+    "measures": dict,
+    "tables": dict,
+    "shown": dict,
+    "figures": list,
+    "claims": Answers,
+}
 """Type of the value of each function."""
 
 
@@ -47,6 +54,7 @@ def module_of(reference: Reference) -> ModuleType | None:
     """Return the module of a reference, or None without one; raise OwnDataError if it cannot be imported."""
 
     def imported() -> ModuleType:
+        extend_sys_path([reference.folder])
         module = import_module(reference.module)
         check_not_shadowed(reference.module, reference.folder)
         return module

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from pppca_bench.errors import OwnDataError, check_known
+from pppca_bench.pages.claim_texts import declared_findings
 from pppca_bench.pages.document import Document
 from pppca_bench.pages.figure_data import Figure, build_figures
 from pppca_bench.pages.findings import Answers, joined
@@ -20,14 +21,14 @@ from pppca_bench.pages.share_texts import share_paragraphs, shares_document
 from pppca_bench.pages.table_figures import drawn_numbers, table_figure
 from pppca_bench.references.layout import Layout, RankingSpec
 from pppca_bench.references.planned import check_quantities
-from pppca_bench.references.reference import Reference
+from pppca_bench.references.reference import Reference, distinct, qualified
 from pppca_bench.results.frames import Runs, problems_of, read_runs
 from pppca_bench.runs import Facts
 from pppca_bench.store import RESULTS
 from pppca_bench.store.database import Store
 from pppca_bench.verdicts.deviations import judge_deviations
 from pppca_bench.verdicts.numbers import has_runs, published_numbers, results_of, trimmed
-from pppca_bench.verdicts.own_tables import OwnTables
+from pppca_bench.verdicts.own_tables import RETAINED, SCORED, OwnTables
 from pppca_bench.verdicts.ranking import Ranking, rankings_of
 from pppca_bench.verdicts.recorded import RESEEDED, changes, read_recorded
 from pppca_bench.verdicts.shares import (
@@ -48,8 +49,8 @@ class Snapshot:
     facts : mapping of str to ProblemFacts
         Sizes of problems, by name.
     references : sequence of Reference
-    added : collection of str
-        Names of the user-defined references among them.
+        Each has its own identifiers: of two with the same table, the user-defined has its identifier, and the other is
+        printed with the name of its folder, such as ``slides-T1``.
     folder : Path
         Folder of the database, and perhaps of other results.
 
@@ -66,7 +67,7 @@ class Snapshot:
     Raises
     ------
     OwnDataError
-        Two tables have the same identifier, or a module of a reference does not work.
+        A module of a reference does not work, or has an identifier that two references have.
     """
 
     def __init__(
@@ -75,11 +76,10 @@ class Snapshot:
         facts: Facts,
         references: Sequence[Reference],
         *,
-        added: Collection[str] = (),
         folder: Path = Path(RESULTS),
     ) -> None:
-        self.runs, self.facts, self.references = runs, facts, references
-        self.added, self.folder = added, folder
+        self.runs, self.facts, self.folder = runs, facts, folder
+        self.references = distinct(references, ("X", RETAINED, "M", SCORED, "C", SHARES))
         self.layouts: dict[str, Layout] = {}
         self.sources: dict[str, Reference] = {}
         shown = dict[int, str]()
@@ -88,30 +88,37 @@ class Snapshot:
         self.shares = cache(self._shares)
         # some tables by themselves are filled faster than all of them
         self._some = cache(lambda *names: self._numbers_of(names))
-        self._own = OwnTables(runs, facts, references, shown)
+        self._own = OwnTables(runs, facts, self.references, shown)
         self._own_builders = {name: cache(build) for name, build in self._own.builders().items()}
         self._texts: dict[str, Callable[[], Document]] = {
             "C": cache(partial(choices_document, runs)),
             SHARES: cache(lambda: shares_document(self.shares())),
         }
-        for reference in references:
+        for reference in self.references:
             for layout in reference.layouts:
                 self._add(layout.id, reference)
                 self.layouts[layout.id] = layout
-        of_modules = self._from_modules("tables")
+        of_modules, names_of_modules = self._from_modules("tables"), list[str]()
         for reference, builders in of_modules:
             for name, build in builders.items():
-                self._add(name, reference)
-                self._texts[name] = cache(partial(attempted, reference, partial(_built, build)))
-        names_of_modules = [name for _, builders in of_modules for name in builders]
+                table = self._free(name, reference)
+                self._add(table, reference)
+                built = partial(_built, build, table)
+                self._texts[table] = cache(partial(attempted, reference, built))
+                names_of_modules.append(table)
         self.names = [*self.layouts, *names_of_modules, "C", SHARES, *self._own_builders]
+
+    def _free(self, name: str, reference: Reference) -> str:
+        """Return the identifier of a table of a reference's module: with its name, if another reference has it."""
+        is_taken = self.sources.get(name, reference) is not reference
+        return qualified(name, reference) if is_taken or name in self._own_builders else name
 
     def _add(self, name: str, reference: Reference) -> None:
         """Record the reference of a table; raise OwnDataError if another table has its identifier."""
-        if name in {*self.sources, *self._own_builders, "C", SHARES}:
+        if name in {*self.sources, *self._own_builders}:
             raise OwnDataError(
-                f"{reference.name}/reference.yaml: expected identifiers that no other table has, got {name!r}. Give"
-                " the table another id."
+                f"{reference.name}/reference.yaml: expected identifiers that no other table has, got {name!r}. Give the"
+                " table another id, or the folder another name."
             )
         self.sources[name] = reference
 
@@ -130,9 +137,7 @@ class Snapshot:
         return self._numbers_of(None)
 
     def _numbers_of(self, tables: Collection[str] | None) -> pd.DataFrame:
-        numbers = published_numbers(
-            self.references, self.runs, self.facts, added=self.added, tables=tables
-        )
+        numbers = published_numbers(self.references, self.runs, self.facts, tables=tables)
         return judge_deviations(numbers, self.runs)
 
     @cached_property
@@ -277,9 +282,7 @@ class Snapshot:
 
     def figures(self, store: Store) -> list[Figure]:
         """Return the figures; their learning curves are read from the database."""
-        figures = build_figures(
-            self.runs, store, self.facts, self.numbers, self.references, self.added
-        )
+        figures = build_figures(self.runs, store, self.facts, self.numbers, self.references)
         for reference, drawn in self._from_modules("figures", store):
             figures += [figure._replace(source=reference.title) for figure in drawn]
         return figures
@@ -298,6 +301,9 @@ class Snapshot:
         Choice: without runs of any published number of a reference, its claims are left out.
         """
         several, run_sources = list[Answers](), self.run_sources
+        for reference in self.references:
+            if reference.claims and reference.title in run_sources:
+                several.append(Answers(claims=declared_findings(reference, self.numbers)))
         for reference, answers in self._from_modules("claims", figures):
             if reference.title in run_sources or not reference.numbers:
                 several.append(answers)
@@ -306,7 +312,7 @@ class Snapshot:
     @property
     def is_own(self) -> bool:
         """Return whether no published number of an installed reference was run, so that methods are compared."""
-        installed = {one.title for one in self.references if one.name not in self.added}
+        installed = {one.title for one in self.references if not one.is_added}
         return self.run_sources.isdisjoint(installed)
 
     @property
@@ -316,9 +322,9 @@ class Snapshot:
         return set(results.loc[results["n"] > 0, "source"])
 
 
-def _built(build: Callable[[], Document]) -> Document:
+def _built(build: Callable[[], Document], name: str) -> Document:
     table: Document = checked(build(), Document)
-    return table
+    return table._replace(id=name)
 
 
 def take_snapshot(
@@ -328,11 +334,8 @@ def take_snapshot(
     *,
     problems: Sequence[str] = (),
     methods: Sequence[str] = (),
-    added: Sequence[Reference] = (),
 ) -> Snapshot:
     """Read the runs of some configs, problems and methods, all by default, from a results database.
-
-    The tables of the user-defined references ``added`` come last.
 
     Raises
     ------
@@ -341,9 +344,12 @@ def take_snapshot(
     UnknownNameError
         The configs have no run of that problem or method.
     DataError
-        An added reference has a quantity that its runs lack, or a module that does not work.
+        A user-defined reference has a quantity that its runs lack, or a module that does not work.
     """
     runs = read_runs(store, configs or None)
+    for reference in references:
+        if numbers := from_module(reference, "measures", runs, store):
+            runs = runs.with_numbers(numbers)
     check_known("problem", problems, problems_of(runs))
     check_known("method", methods, dict.fromkeys(cell.method for cell in runs.cells.values()))
     kept = runs.cells
@@ -355,8 +361,7 @@ def take_snapshot(
         runs = runs.of_cells(kept)
     known = store.problems()
     facts = {name: known[name] for name in problems_of(runs) if name in known}
-    for reference in added:
-        check_quantities(reference, runs.cells, runs.measured)
-    every = [*references, *added]
-    names = [reference.name for reference in added]
-    return Snapshot(runs, facts, every, added=names, folder=store.path.parent)
+    for reference in references:
+        if reference.is_added:
+            check_quantities(reference, runs.cells, runs.measured)
+    return Snapshot(runs, facts, references, folder=store.path.parent)

@@ -30,7 +30,7 @@ from pppca_bench.paper.main_results import (
     ratios_of_fit_times,
 )
 from pppca_bench.paper.texts import read, rendered
-from pppca_bench.quantities import DECIMALS
+from pppca_bench.quantities import DECIMALS, SIZES
 from pppca_bench.references.selection import Text, Texts
 from pppca_bench.results.statistics import holm, summarise
 from pppca_bench.runs import grouped
@@ -80,7 +80,7 @@ def claims(snapshot: Snapshot, figures: Sequence[Figure]) -> Answers:
     drawn = {figure.figure: figure for figure in figures}
     roles = dict[str, Any]()
     for reference in snapshot.references:
-        roles |= reference.claims
+        roles |= reference.roles
     compared, shown = list[LossComparison](), list[Any]()
     for experiment in experiments():
         folder = snapshot.folder / experiment.configs[0] / "tables"
@@ -292,7 +292,8 @@ def _regained(evidence: Evidence) -> list[dict[str, Any]]:
 
 def _time_in_fitness(evidence: Evidence) -> Numbers:
     """Return the share of the fitness in the multiply-adds on the problems of T0."""
-    numbers_of_sizes = evidence.numbers[evidence.numbers["table"] == "T0"]
+    numbers = evidence.numbers
+    numbers_of_sizes = numbers[numbers["quantity"].isin(SIZES) & ~numbers["is_added"]]
     least, most = dict[str, float](), dict[str, float]()
     for problem in numbers_of_sizes["row"].unique():
         if known := evidence.facts.get(problem):

@@ -43,7 +43,7 @@ class Evidence(NamedTuple):
     """Results by which claims are judged.
 
     ``numbers`` are the printed numbers of the references' tables; ``claims`` methods by reading and role
-    (`Reference.claims`); ``compared`` the comparisons of the registered experiments, in their order.
+    (`Reference.roles`); ``compared`` the comparisons of the registered experiments, in their order.
     """
 
     runs: Runs

@@ -35,12 +35,14 @@ class TrainingRange(MinMaxScaler):  # type: ignore[misc]
         return scaled
 
 
-def make_encoder(columns: Sequence[Column]) -> tuple[ColumnTransformer, tuple[str, ...]]:
+def make_encoder(
+    columns: Sequence[Column], *, scaled: bool = True
+) -> tuple[ColumnTransformer, tuple[str, ...]]:
     """Return an unfitted encoder of converted values, to be fitted on the training rows only, and names of its outputs.
 
     Numbers and booleans: missing values are replaced by the training mean, as in Proben1, then scaled by
-    `TrainingRange`; an indicator column marks the missing values of each column with gaps. Categories: one-hot, with a
-    column for missing values if the column has gaps.
+    `TrainingRange`, if ``scaled``; an indicator column marks the missing values of each column with gaps. Categories:
+    one-hot, with a column for missing values if the column has gaps.
 
     Choice: the whole table determines the outputs, so that all splits have the same outputs; the training rows
     determine means and ranges. Names of outputs are, for example, ``"age"``, ``"age missing"``, ``"colour = red"``.
@@ -52,9 +54,9 @@ def make_encoder(columns: Sequence[Column]) -> tuple[ColumnTransformer, tuple[st
     from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
     categories = [column for column in columns if column.kind == "category"]
-    scaled = [column for column in columns if column.kind != "category"]
-    numbers = [column.name for column in scaled]
-    gaps = [column.name for column in scaled if column.has_gaps]
+    others = [column for column in columns if column.kind != "category"]
+    numbers = [column.name for column in others]
+    gaps = [column.name for column in others if column.has_gaps]
     names = [*numbers, *(f"{name} missing" for name in gaps)]
     codes = list[FloatArray]()
     for column in categories:
@@ -67,7 +69,7 @@ def make_encoder(columns: Sequence[Column]) -> tuple[ColumnTransformer, tuple[st
     impute = SimpleImputer(strategy="mean", keep_empty_features=True)
     one_hot = OneHotEncoder(categories=codes, handle_unknown="ignore", sparse_output=False)
     steps: list[tuple[str, Any, list[str]]] = [
-        ("numbers", make_pipeline(impute, TrainingRange()), numbers),
+        ("numbers", make_pipeline(impute, TrainingRange()) if scaled else impute, numbers),
         ("gaps", FunctionTransformer(pd.isna), gaps),
         ("categories", one_hot, [column.name for column in categories]),
     ]

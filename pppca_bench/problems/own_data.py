@@ -72,7 +72,7 @@ class DataSet:
         self._check_sizes()
         if self.task == "classification":
             self._check_classes()
-        self._encoder, self.feature_names = make_encoder(self.inputs)
+        self._encoder, self.feature_names = make_encoder(self.inputs, scaled=not own.rule.is_whole)
 
     @cached_property
     def sha256(self) -> str:
@@ -138,6 +138,9 @@ class DataSet:
 
     def rows(self, number: int) -> Parts:
         """Return the indices of training, validation and test rows of a split."""
+        if self.own.rule.is_whole:
+            none = np.arange(0)
+            return np.arange(len(self.y)), none, none
         if self._split_words is not None:
             return split_by_column(self._split_words)
         stratified = self.task == "classification"
@@ -283,7 +286,7 @@ class DataSet:
         copies = rows.duplicated().to_numpy()
         if own.duplicates == "drop":
             self._raw, self.frame, self.y = self._raw[~copies], self.frame[~copies], self.y[~copies]
-        elif own.duplicates is None:
+        elif own.duplicates is None and not own.rule.is_whole:
             self.notices += notices.of_copies(copies, own)
         if own.duplicates == "group":
             numbers = rows.groupby(list(rows.columns), dropna=False, sort=False).ngroup()

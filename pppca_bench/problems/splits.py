@@ -30,18 +30,25 @@ class SplitRule:
 
     column: str = ""  # with train, validation or test for each row; "" for random splits
     folds: int = 0  # at least 3, each the test split once; 0 for shares of 50, 25 and 25 percent
-    splits: int = 1  # number of random partitions
+    splits: int = (
+        1  # number of random partitions; 0 for whole, unscaled data, all of them training rows
+    )
     seed: int = SEED  # of the first partition
 
     @property
     def n_splits(self) -> int:
         """Return the number of splits; repeat r uses split r modulo this number."""
-        return self.splits * max(1, self.folds)
+        return max(1, self.splits) * max(1, self.folds)
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether the data are not split."""
+        return self.splits == 0
 
     @property
     def n_parts(self) -> int:
         """Return the number of parts of a random partition."""
-        return self.folds or _QUARTERS
+        return 1 if self.is_whole else self.folds or _QUARTERS
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -54,6 +61,8 @@ class SplitRule:
         """Return a description for tables."""
         if self.column:
             return f"by the column {self.column!r}"
+        if self.is_whole:
+            return "no split: all rows for training, unscaled"
         if self.folds:
             again = f", repeated {self.splits} times" if self.splits > 1 else ""
             return f"{self.folds} folds: one for testing, the next for validation, the others for training{again}"

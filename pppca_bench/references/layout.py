@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal, Self
 
@@ -25,20 +26,27 @@ from pppca_bench.references.selection import (
 from pppca_bench.runs import Names, Selector
 from pppca_bench.yaml_files.section import Section, broken_rule, yaml_text
 
+PLACE = re.compile(r"\{(?::(\.\d{1,2}[efg]))?\}")
+"""Place of a number in the format of a cell: ``{}``, or ``{:.2f}`` with a format of its own."""
+
 Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 NotNegative = Annotated[float, Ge(0), Lt(1e100)]
 
 
-def _expand(value: Any, defaults: Mapping[str, str]) -> Any:
+def _expand(value: Any, defaults: Mapping[str, str], shared: Sequence[str] = ()) -> Any:
     """Expand the short form of several lines, such as ``{tau: [5, 10], label: "τ = {value}"}``; keep a list as it is.
 
-    In the patterns, ``{value}`` stands for a value of the setting and, in the label, ``{key}`` for the key.
+    In the patterns, ``{value}`` stands for a value of the setting and, in the label, ``{key}`` for the key. Other keys
+    of a line, those that are ``shared``, hold for all lines.
     """
     if isinstance(value, tuple) and value:
         return value
-    varied = [name for name in value if name not in defaults] if isinstance(value, dict) else []
+    given = value if isinstance(value, dict) else {}
+    of_all = {name: given[name] for name in given if name in shared}
+    varied = [name for name in given if name not in defaults and name not in shared]
     if len(varied) != 1 or not isinstance(value[varied[0]], tuple) or not value[varied[0]]:
-        expected = f"a list of lines, or one setting with a list of values, beside {' and '.join(defaults)}"
+        beside = " and ".join(defaults)
+        expected = f"a list of lines, or one setting with a list of values, beside {beside}"
         raise broken_rule(f"expected {expected}, got {yaml_text(value)}")
     patterns = {name: value.get(name, default) for name, default in defaults.items()}
     for name, pattern in patterns.items():
@@ -51,7 +59,10 @@ def _expand(value: Any, defaults: Mapping[str, str]) -> Any:
             texts[name] = pattern.replace("{value}", str(setting)).replace(
                 "{key}", texts.get("key", "{key}")
             )
-        lines.append({**texts, "runs": {varied[0]: setting}})
+        runs = of_all.get("runs", {})
+        if not isinstance(runs, dict):
+            raise broken_rule(f"expected settings by name, got {yaml_text(runs)}", "runs")
+        lines.append({**of_all, **texts, "runs": {**runs, varied[0]: setting}})
     return tuple(lines)
 
 
@@ -84,9 +95,13 @@ class LabelledRuns(Section):
     runs: Settings
 
 
+_SHARED = tuple(name for name in Line.model_fields if name not in ("key", "label"))
+
 Lines = Annotated[
     tuple[Line, ...],
-    BeforeValidator(partial(_expand, defaults={"key": "{value}", "label": "{key}"})),
+    BeforeValidator(
+        partial(_expand, defaults={"key": "{value}", "label": "{key}"}, shared=_SHARED)
+    ),
 ]
 LabelledRunsList = Annotated[
     tuple[LabelledRuns, ...], BeforeValidator(partial(_expand, defaults={"label": "{value}"}))
@@ -145,9 +160,10 @@ class Layout(CellKeys):
         shown = [name for cell in cells for name in self.quantities(*cell)]
         return tuple(dict.fromkeys((*shown, *self.also)))
 
-    def form_of(self, row: Line, column: Line) -> str:
-        """Return the format of a cell, such as ``"{} ({})"``."""
-        return column.form or row.form or self.form
+    def form_of(self, row: Line, column: Line) -> tuple[str, Names]:
+        """Return the format of a cell, such as ``"{} ({})"``, and the format of each number, such as ``.2f``, or ""."""
+        form = column.form or row.form or self.form
+        return PLACE.sub("{}", form), tuple(PLACE.findall(form))
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -163,15 +179,16 @@ class Layout(CellKeys):
                 raise broken_rule(f"expected a row and a column of the table, got {got}", "cells")
         for row, column in itertools.product(self.rows, self.columns):
             location, selector = f"{row.key}, {column.key}", self.selector(row, column)
-            shows, form = self.quantities(row, column), self.form_of(row, column)
+            shows, (form, formats) = self.quantities(row, column), self.form_of(row, column)
             if not shows:
                 raise broken_rule(f"expected a quantity that {location} shows, got none")
             if isinstance(selector, Formula) and "correlation" in (*shows, *self.also):
                 raise broken_rule(
                     f"expected quantities of single runs for {location}, got correlation"
                 )
-            if form.count("{}") < len(shows):
-                expected = f"a form with {len(shows)} places {{}} for {location}"
+            if len(formats) < len(shows) or form.count("{") > len(formats):
+                n_places = "a place" if len(shows) == 1 else f"{len(shows)} places"
+                expected = f"a form with {n_places} {{}} or {{:.2f}} for {location}"
                 raise broken_rule(f"expected {expected}, got {form!r}")
         return self
 

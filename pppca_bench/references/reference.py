@@ -5,20 +5,23 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 from pydantic import Field, model_validator
 
 from pppca_bench.errors import ConfigError, OwnDataError
+from pppca_bench.references.claims import Claim
 from pppca_bench.references.layout import (
     CurveLayout,
     Identifier,
     Layout,
     NamedPart,
+    PartOfTables,
     Placebo,
     RankingSpec,
     Scored,
@@ -31,6 +34,9 @@ from pppca_bench.references.selection import Text, Texts
 from pppca_bench.runs import Names, Scalar, Selector
 from pppca_bench.yaml_files.section import Section, broken_rule
 from pppca_bench.yaml_files.source import Location, YamlSource, read_yaml
+
+Part = TypeVar("Part", bound=PartOfTables)
+Shown = TypeVar("Shown", Layout, CurveLayout, RankingSpec)
 
 REFERENCE_GROUP = "pppca_bench.references"
 """Group of the entry points of installed packages with references: each is a sequence of their folders."""
@@ -52,8 +58,9 @@ class _ReferenceFile(Section):
     # Identifier of the figure of the parts' published numbers against ours, which references may share.
     parts_figure: Identifier = "published_against_ours"
     within: str = ""  # its margins in words, for the sentence on its reproduced numbers
-    # By reading and role, the methods of the source's claims and the settings that select their runs.
-    claims: dict[Text, dict[Text, dict[Text, Scalar]]] = Field(default_factory=dict)
+    claims: tuple[Claim, ...] = ()
+    # By reading and role, the methods of the claims of the module and the settings that select their runs.
+    roles: dict[Text, dict[Text, dict[Text, Scalar]]] = Field(default_factory=dict)
     scored: tuple[Scored, ...] = Field((), alias="scores")
     searched: tuple[Searched, ...] = ()
     module: str = (
@@ -69,13 +76,15 @@ class _ReferenceFile(Section):
     def _check(self) -> Self:
         check_keys("tables", [layout.id for layout in self.layouts])
         layouts = {layout.id: layout for layout in self.layouts}
-        for name, parts in {
+        named: dict[str, Sequence[PartOfTables | Claim]] = {
             "verdicts": self.rules,
             "parts": self.parts,
             "scores": self.scored,
             "searched": self.searched,
             "placebos": self.placebos,
-        }.items():
+            "claims": self.claims,
+        }
+        for name, parts in named.items():
             for index, part in enumerate(parts):
                 for key, text in part.unknown_names(layouts):
                     raise broken_rule(text, name, index, key)
@@ -98,6 +107,7 @@ class Reference(_ReferenceFile):
 
     folder: Path
     source: YamlSource
+    is_added: bool = False  # whether it is user-defined, not of an installed package
     numbers: Published  # by cell and quantity
 
     @property
@@ -119,6 +129,31 @@ class Reference(_ReferenceFile):
     def published(self, table: str, row: str, column: str) -> Mapping[str, Number]:
         """Return the published numbers of a cell, by quantity."""
         return self.numbers.get((table, row, column), {})
+
+    def renamed(self, tables: Mapping[str, str], figures: Mapping[str, str]) -> Reference:
+        """Return the reference with other identifiers of its tables and figures, by those that it has."""
+
+        def of_part(part: Part) -> Part:
+            update: dict[str, Any] = {"tables": tuple(tables[name] for name in part.tables)}
+            if isinstance(part, Placebo) and part.table:
+                update["table"] = tables[part.table]
+            return part.model_copy(update=update)
+
+        def with_id(shown: Shown, names: Mapping[str, str]) -> Shown:
+            return shown.model_copy(update={"id": names[shown.id]})
+
+        update = {
+            "layouts": tuple(with_id(layout, tables) for layout in self.layouts),
+            "figures": tuple(with_id(figure, figures) for figure in self.figures),
+            "rankings": tuple(with_id(ranking, figures) for ranking in self.rankings),
+            "claims": tuple(
+                claim.model_copy(update={"table": tables[claim.table]}) for claim in self.claims
+            ),
+            "numbers": {(tables[table], *rest): of for (table, *rest), of in self.numbers.items()},
+        }
+        for name in ("rules", "parts", "scored", "searched", "placebos"):
+            update[name] = tuple(map(of_part, getattr(self, name)))
+        return self.model_copy(update=update)
 
     def configs_of(self, shown: Layout | CurveLayout) -> Names:
         """Return the configs whose runs count in a table or figure; empty for all of them."""
@@ -151,6 +186,37 @@ class Reference(_ReferenceFile):
                     yield Asked(figure.id, text, levels, configs, selector)
 
 
+def qualified(name: str, reference: Reference) -> str:
+    """Return an identifier with the name of its reference's folder, such as ``slides-T1``."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", f"{reference.name}-{name}")
+
+
+def distinct(references: Sequence[Reference], reserved: Iterable[str] = ()) -> list[Reference]:
+    """Return references whose tables and figures have different identifiers, none of which is reserved.
+
+    Of those that share an identifier, a user-defined reference keeps it, the first of several; the others are
+    `qualified`.
+    """
+    tables, figures = set(reserved), set[str]()
+    renamed = dict[int, Reference]()
+    for index in sorted(range(len(references)), key=lambda index: not references[index].is_added):
+        reference = references[index]
+        own_tables = [layout.id for layout in reference.layouts]
+        own_figures = [figure.id for figure in reference.figures]
+        own_figures += [ranking.id for ranking in reference.rankings]
+        new_tables = _distinct_names(own_tables, tables, reference)
+        new_figures = _distinct_names(own_figures, figures, reference)
+        renamed[index] = reference.renamed(new_tables, new_figures)
+    return [renamed[index] for index in range(len(references))]
+
+
+def _distinct_names(names: Iterable[str], taken: set[str], reference: Reference) -> dict[str, str]:
+    """Return the identifiers that take the place of some, and add them to those that are taken."""
+    new = {name: qualified(name, reference) if name in taken else name for name in names}
+    taken.update(new.values())
+    return new
+
+
 @cache
 def installed_references() -> tuple[Reference, ...]:
     """Return the references of installed packages, by the names of their entry points.
@@ -170,7 +236,7 @@ def installed_references() -> tuple[Reference, ...]:
     return tuple(references)
 
 
-def read_reference(folder: Path) -> Reference:
+def read_reference(folder: Path, *, is_added: bool = False) -> Reference:
     """Read a reference; raise OwnDataError with file, line and place if a file is missing or malformed."""
     try:
         source = read_yaml(folder / "reference.yaml")
@@ -179,7 +245,7 @@ def read_reference(folder: Path) -> Reference:
         raise OwnDataError(str(error)) from None
     numbers = read_numbers(folder / "numbers.csv", document.layouts)
     reference = Reference.model_construct(
-        folder=folder.resolve(), source=source, numbers=numbers, **dict(document)
+        is_added=is_added, folder=folder.resolve(), source=source, numbers=numbers, **dict(document)
     )
     _check_rules(reference, source)
     return reference

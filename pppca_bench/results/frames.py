@@ -181,6 +181,11 @@ class Runs:
         """Return the runs of some cells."""
         return self.among(self.frame["cell"].isin(list(numbers)).to_numpy())
 
+    def with_numbers(self, numbers: Mapping[str, Mapping[str, float]]) -> Runs:
+        """Return the runs with further numbers, by key: columns of the frame, nan for other runs."""
+        further = pd.DataFrame(list(numbers.values()), index=list(numbers))
+        return Runs(self.frame.join(further, on="key"), self.cells, self._labels)
+
     def among(self, kept: NDArray[np.bool_]) -> Runs:
         """Return the runs of the rows for which ``kept`` is true."""
         if kept.all():

@@ -25,6 +25,10 @@ that ask for it, separated by line feeds, among them. No quantity can have these
 STATUSES = PLANNED, DONE, FAILED = ("planned", "done", "failed")
 
 
+CURVES = TRAINING, VALIDATION, TEST = ("training_curve", "validation_curve", "test_curve")
+"""Names of the stored errors of a network during its training (``curve: true``)."""
+
+
 def to_json(values: object) -> str:
     """Return JSON text with sorted keys."""
     return json.dumps(values, sort_keys=True)
@@ -38,6 +42,8 @@ def cell_row(cell: Cell) -> tuple[str, ...]:
         "choose": cell.choose,
         "predictions": cell.predictions,
     }
+    if cell.curve:
+        settings["curve"] = True
     identity = (cell.problem, cell.data_sha256, cell.method)
     return (*identity, to_json(settings), to_json(dict(cell.algorithms)))
 
@@ -46,11 +52,17 @@ def read_cell(row: Sequence[str]) -> Cell:
     """Return the cell of a row of `CELL_COLUMNS`; raise ValueError or TypeError for other content."""
     problem, data_sha256, method, *texts = row
     settings, versions = (dict(json.loads(text)) for text in texts)
-    predictions = settings.pop("predictions", False)
+    predictions, curve = settings.pop("predictions", False), settings.pop("curve", False)
     sections = {name: _with_tuples(dict(section)) for name, section in settings.items()}
     algorithms = tuple(sorted(versions.items()))
     return Cell(
-        problem, data_sha256, method, algorithms=algorithms, predictions=predictions, **sections
+        problem,
+        data_sha256,
+        method,
+        algorithms=algorithms,
+        predictions=predictions,
+        curve=curve,
+        **sections,
     )
 
 
@@ -72,7 +84,7 @@ def _with_tuples(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def pack(history: Curves) -> bytes:
-    """Return learning curves as a compressed NumPy archive of float32.
+    """Return learning curves as a compressed NumPy archive of float32; `CURVES` keep every digit, for criteria.
 
     Choice: compression level 1, which takes a third of the time of NumPy's level, for archives of the same size.
     """
@@ -80,7 +92,8 @@ def pack(history: Curves) -> bytes:
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, curve in history.items():
             with archive.open(f"{name}.npy", "w") as file:
-                np.lib.format.write_array(file, np.asarray(curve, np.float32), allow_pickle=False)
+                kind = np.float64 if name in CURVES else np.float32
+                np.lib.format.write_array(file, np.asarray(curve, kind), allow_pickle=False)
     return buffer.getvalue()
 
 

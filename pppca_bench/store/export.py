@@ -16,7 +16,7 @@ from pppca_bench.errors import StoreError, UnknownNameError
 from pppca_bench.quantities import described, in_order
 from pppca_bench.runs import Cell, Scalar, flattened, selections
 from pppca_bench.store import DATABASE, RESULTS
-from pppca_bench.store.columns import RUN_COLUMNS
+from pppca_bench.store.columns import PLANNED, RUN_COLUMNS
 from pppca_bench.store.database import Store
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ TARGETS, PREDICTED, PROBABILITIES = "test_targets", "test_predicted", "test_prob
 def load_results(
     folder: str | Path = RESULTS, configs: Sequence[str] | None = None
 ) -> pd.DataFrame:
-    """Load the runs of a results folder, as a table with a row for each run.
+    """Load the runs of a results folder, as a table with a row for each run that is done or has failed.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def load_results(
     -------
     pandas.DataFrame
         First the columns that every run has (`IDENTITY`): ``configs`` has the names of the configs that ask for it,
-        separated by spaces; ``status`` is ``"done"``, ``"failed"`` or ``"planned"``. Then its settings, as
+        separated by spaces; ``status`` is ``"done"`` or ``"failed"``. Then its settings, as
         ``method.tau`` and ``classifier.hidden``, those that runs choose as ``chosen.tau``, and its numbers as in
         `pppca_bench.quantities.QUANTITIES`; names end in the unit, percent or ms. Choice: settings have a prefix, since
         a number may have the same name (``n_epochs``). A setting of several types, or with lists, is text as in
@@ -80,6 +80,7 @@ def runs_table(store: Store, configs: Sequence[str] | None = None) -> pd.DataFra
     import pandas as pd
 
     frame, cells, _ = store.read(configs)
+    frame = frame[frame["status"] != PLANNED].reset_index(drop=True)
     asking = dict(store.rows("SELECT key, group_concat(config, ' ') FROM plans GROUP BY key"))
     finished = dict(store.rows("SELECT key, finished_at FROM runs"))
     run_cells = [cells[number] for number in frame["cell"]]

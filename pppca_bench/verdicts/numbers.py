@@ -48,6 +48,7 @@ COLUMNS: dict[str, Any] = {
     **dict.fromkeys(PLACE, ""),
     "shown": "cell",  # in a "cell", or "below" in a further grid
     "form": "",  # format of the texts of the cell's quantities, such as "{} ({})"
+    "format": "",  # of our number, such as ".2f"; "" for the quantity's, with the decimals of the published number
     **dict.fromkeys(PUBLISHED, math.nan),
     "printed": "",
     **dict.fromkeys(RULE, ""),
@@ -86,7 +87,6 @@ def published_numbers(
     runs: Runs,
     facts: Facts,
     *,
-    added: Collection[str] = (),
     tables: Collection[str] | None = None,
 ) -> pd.DataFrame:
     """Return the numbers of the references' tables, in their order, judged.
@@ -97,8 +97,6 @@ def published_numbers(
     runs : Runs
     facts : mapping of str to ProblemFacts
         Sizes of problems, which tables of data sets show.
-    added : collection of str
-        Names of the user-defined references among them.
     tables : collection of str, optional
         Identifiers of the tables whose numbers are returned, by default of all.
 
@@ -111,11 +109,10 @@ def published_numbers(
     """
     rows = list[Row]()
     for reference in references:
-        is_added = reference.name in added
         for layout in reference.layouts:
             if tables is None or layout.id in tables:
                 filled = fill_table(layout, reference, runs, facts)
-                rows += (row | {"is_added": is_added} for row in filled)
+                rows += (row | {"is_added": reference.is_added} for row in filled)
     return with_first_places(judge(frame_of(rows)))
 
 
@@ -131,10 +128,13 @@ def fill_table(
     for row, column in itertools.product(layout.rows, layout.columns):
         published = reference.published(layout.id, row.key, column.key)
         location = {"source": reference.title, "table": layout.id}
-        location |= {"row": row.key, "column": column.key, "form": layout.form_of(row, column)}
+        form, formats = layout.form_of(row, column)
+        location |= {"row": row.key, "column": column.key, "form": form}
+        by_quantity = dict(zip(layout.quantities(row, column), formats, strict=False))
         filling = _filling(layout, row, column, counting, configs)
         for quantity, shown in _shown_quantities(layout, row, column).items():
             place = location | {"quantity": quantity, "shown": shown}
+            place["format"] = by_quantity.get(quantity, "")
             number = published.get(quantity)
             rule = _rule(reference, place, number, fillable=filling["fillable"])
             yield place | filling | _ours(filling, counting, facts, quantity) | rule

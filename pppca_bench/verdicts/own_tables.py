@@ -156,11 +156,17 @@ class OwnTables:
                 if not shown >= set(group):
                     variants[table] += group
         others = [cell for cell in every if cell not in shown and self._is_single(cell, variants)]
-        measures = [cell for cell in others if only_measures(every[cell])]
+        measures = [cell for cell in others if self._only_measures(cell)]
         if self._config and not self._in_documents and len(measures) < len(others):
             others, variants = list(every), {}
-        others = [cell for cell in others if not only_measures(every[cell])]
+        others = [cell for cell in others if not self._only_measures(cell)]
         return {"X": others, "M": measures, **variants}
+
+    def _only_measures(self, cell: int) -> bool:
+        """Return whether the runs of a cell measure no error: their method only measures, or no classifier follows."""
+        measured = self._runs.measured[cell]
+        has_measured = bool(measured) and error_of(measured) not in measured
+        return only_measures(self._runs.cells[cell]) or has_measured
 
     def _is_single(self, cell: int, lists: Mapping[str, Collection[int]]) -> bool:
         """Return whether a config plans the cell without other settings of the same method."""
@@ -279,7 +285,7 @@ class OwnTables:
         rows, measured = self._rows(cells, configs=configs), self._runs.measured
         errors, measures = dict[int, str](), dict[str, None]()
         for cell in cells:
-            if only_measures(self._runs.cells[cell]):
+            if self._only_measures(cell):
                 measures |= dict.fromkeys(measured[cell])
             else:
                 errors[cell] = error_of(measured[cell])

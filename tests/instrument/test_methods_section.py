@@ -33,7 +33,7 @@ def described(runs: Sequence[StoredRun]) -> dict[str, Any]:
 def settings_of(*cells: Cell) -> tuple[list[str], list[str]]:
     """Return the settings of the learners of a run of each cell, and the names of the rows."""
     found = described([run_of(cell, test_error_percent=1.0) for cell in cells])
-    learners = [f"{role} {title}: {settings}" for role, title, _, settings in found["learners"]]
+    learners = [f"{role} {title}: {settings}" for role, title, *_, settings in found["learners"]]
     _, rows = found["tables"]["Settings"]
     return learners, [row[0] for row in rows]
 
@@ -62,6 +62,16 @@ def test_a_row_has_the_title_that_its_entry_wrote():
     assert rows[0][0].startswith("My PCA")
 
 
+def test_two_classes_of_one_name_have_the_titles_of_their_entries():
+    runs = []
+    for module, title in (("one", "first"), ("two", "second")):
+        spec, result = run_of(cell_of("iris", f"{module}:Net"), test_error_percent=1.0)
+        runs.append((replace(spec, label=Label(title, ())), result))
+    text = render_methods("own", described(runs), "markdown")
+    for module, title in (("one", "first"), ("two", "second")):
+        assert f"**Method.** {title}, the third-party class {module}:Net." in text
+
+
 def test_members_of_an_ensemble_have_settings_of_their_own():
     bagging = {"rule": "bagging", "n_estimators": 3, "base": {"rule": "rprop", "hidden": (4,)}}
     learners, rows = settings_of(cell_of("iris", "all_features", {}, bagging))
@@ -77,7 +87,7 @@ def test_a_third_party_class_is_named_with_its_parameters():
     assert learners == ["Method Mine: rule = power", "Classifier SVC: C = 3"]
     assert rows == ["Mine, SVC"]
     text = render_methods("own", described([run_of(cell, test_error_percent=1.0)]), "markdown")
-    assert "**Classifier.** SVC, a third-party class. Settings: C = 3." in text
+    assert "**Classifier.** SVC, the third-party class sklearn.svm:SVC. Settings: C = 3." in text
 
 
 def test_problems_and_runs_of_each_setting_are_counted():
@@ -150,7 +160,7 @@ def test_texts_and_names_are_escaped_in_latex():
     found = described([run_of(cell_of("iris", "m:My_Class"), test_error_percent=1.0)])
     text = render_methods("my_own", found, "latex")
     assert r"\section*{How my\_own was run}" in text
-    assert r"\paragraph{Method.} My\_Class, a third-party class." in text
+    assert r"\paragraph{Method.} My\_Class, the third-party class m:\allowbreak{}My\_Class." in text
     assert r"\label{tab:Settings-my_own}" in text
 
 

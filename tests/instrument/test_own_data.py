@@ -1,14 +1,17 @@
 """User-defined tables: types, missing values, categories, scaling, splits, digests and errors."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from builders import csv_of, data_of
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.naive_bayes import GaussianNB
 
 import pppca_bench
-from pppca_bench.errors import DataError
+from pppca_bench.errors import ConfigError, DataError, StoreError
 from pppca_bench.problems import (
     DataSet,
     OwnData,
@@ -239,3 +242,42 @@ def test_a_third_party_class_learns_from_the_split_of_each_repeat(tmp_path):
     ]
     assert runs["train_error_percent"].tolist() == pytest.approx(errors)
     assert len(set(errors)) > 1
+
+
+WHOLE = {
+    "name": "whole",
+    "problems": [{"sklearn": "iris"}, {"sklearn": "wine"}, {"sklearn": "digits"}],
+    "splits": "none",
+    "seed": 1,
+}
+
+
+def test_whole_data_are_measured_unscaled_and_without_a_classifier(tmp_path):
+    names = ["sklearn.decomposition:PCA", "sklearn.decomposition:TruncatedSVD"]
+    methods = [{"method": name, "parameters": {"n_components": 2}} for name in names]
+    runs = pppca_bench.run(WHOLE | {"methods": methods}, results=tmp_path).runs
+    assert "test_error_percent" not in runs
+    found = runs.set_index(["problem", "method"])["retained_variance_percent"]
+    for name, load in {"iris": load_iris, "wine": load_wine, "digits": load_digits}.items():
+        X = load().data
+        for method, estimator in zip(names, (PCA(2), TruncatedSVD(2, random_state=0)), strict=True):
+            ratio = estimator.fit(X).explained_variance_ratio_.sum()
+            # singular vectors of uncentred data lose a part of the mean, too
+            assert found[f"sklearn:{name}", method] == pytest.approx(100 * ratio, abs=0.05)
+    with pytest.raises(StoreError, match="expected a method that predicts, got sklearn"):
+        pppca_bench.pipeline(runs["key"][0], results=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"classifier": {"hidden": [4]}}, "classifier: expected no classifier beside splits: none"),
+        ({"folds": 5}, "folds: expected no folds beside splits: none"),
+        ({"methods": ["rfe_svm"]}, "expected a method that makes features or measures, without a"),
+        ({"problems": [{"sklearn": "iris", "splits": 2}]}, "problems[0]: expected a table without"),
+        ({"methods": [{"method": "dgha", "tau": [5, 10]}], "choose": "tau"}, "by: expected by: re"),
+    ],
+)
+def test_whole_data_have_neither_splits_nor_classifiers(tmp_path, changes, message):
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        pppca_bench.run(WHOLE | {"methods": ["all_features"]} | changes, results=tmp_path)

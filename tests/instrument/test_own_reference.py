@@ -139,15 +139,18 @@ def test_the_reference_that_init_writes_runs_at_once(tmp_path):
     assert "not run" not in printed(*compare, "--results", tmp_path)
 
 
-@pytest.mark.parametrize("name", ["U1", "U3", "X"])
-def test_two_references_and_their_modules_and_our_own_tables_share_no_identifier(
-    results, mine, name
-):
+@pytest.mark.parametrize(("name", "others"), [("U1", "U1"), ("U3", "U1"), ("X", "mine-X")])
+def test_an_identifier_belongs_to_its_reference(results, mine, name, others):
     """REFERENCE has U1, its module has U3, and X are the runs that no published table shows."""
     for file in (mine / "reference.yaml", mine / "numbers.csv"):
         file.write_text(file.read_text().replace("U1", name).replace("U2", "V2"))
-    said = refused("compare", "--reference", mine, "--reference", REFERENCE, "--results", results)
-    assert f"expected identifiers that no other table has, got {name!r}." in said
+    options = ("--reference", mine, "--reference", REFERENCE, "--results", results)
+    places = {table for table, _ in verdicts(*options)}
+    shared = {"reference-U1"} if name == "U1" else set()
+    assert places == {others if name == "X" else name, "V2", "U2", *shared, *({"U1"} - shared)}
+    shown = json.loads(printed("tables", "--format", "json", *options))
+    if name == "U3":
+        assert {"U3", "reference-U3"} <= {row["table"] for row in shown}
 
 
 NODES = """figures:

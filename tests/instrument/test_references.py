@@ -60,6 +60,15 @@ def test_lists_become_tuples_as_settings_have_them(tmp_path):
     assert settings == (("classifier.hidden", (16, 8)),)
 
 
+def test_the_short_form_of_an_axis_takes_all_keys_of_its_lines(tmp_path):
+    rows = {"problem": ["iris", "wine"], "runs": {"tau": 10}, "form": "{:.3f}", "label": "{key}!"}
+    (layout,) = read_reference(written(tmp_path, with_table(rows=rows))).layouts
+    assert [row.label for row in layout.rows] == ["iris!", "wine!"]
+    for row in layout.rows:
+        assert layout.selector(row, layout.columns[0]).settings == (("tau", 10),)
+        assert layout.form_of(row, layout.columns[0]) == ("{}", (".3f",))
+
+
 def test_a_figure_has_a_curve_for_each_value_of_the_setting_that_it_varies(tmp_path):
     panels = {"data_fraction": [100, 50], "label": "{value} %"}
     figure = FIGURE | {"panels": panels, "n_nodes": 3}

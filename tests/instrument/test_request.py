@@ -95,6 +95,16 @@ def test_another_seed_gives_the_same_settings_other_runs_under_the_same_name(tmp
     assert read_request([path]).plans[0].specs == other.specs
 
 
+def test_the_stored_text_has_the_options_that_its_values_do_not_show(tmp_path):
+    path = write(tmp_path)
+    options = {"repeats": 1, "only": ["problem=iris", "method=gha"], "seed": 7}
+    (plan,) = read_request([path], **options).plans
+    first, second, *_ = plan.text.splitlines()
+    assert first == "# Run with --repeats 1 --only problem=iris --only method=gha"
+    assert second.endswith(", with --seed 7.")
+    assert read_request([path]).plans[0].text == path.read_text()
+
+
 def test_shared_runs_are_listed_once_in_the_order_of_the_configs(tmp_path):
     request = read_request([write(tmp_path, "b", "[wine, iris]"), write(tmp_path, "a", "[iris]")])
     assert [plan.name for plan in request.plans] == ["b", "a"]

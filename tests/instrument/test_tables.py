@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Mapping
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 from runs_on_cancer1 import columns_of, mean_errors, ours, rows_of, run, snapshot_of, text
 from stored_runs import cell_of, run_of
 
+from pppca_bench.pages.cell_texts import number_text
 from pppca_bench.pages.document import printed, render_documents
 from pppca_bench.pages.index_page import not_run
 from pppca_bench.pages.means import document_of
@@ -142,3 +144,12 @@ def test_names_of_files_break_no_table():
     assert line.count("&") == line.count(r"\&") + 1
     assert not re.search(r"(?<!\\)[%#_$]", line)
     assert r"\textbackslash{}.dt" in line
+
+
+@pytest.mark.parametrize(
+    ("form", "published", "text"),
+    [("", "3", "2.35"), ("", "2.3461", "2.3456"), (".1f", "2.3461", "2.3"), (".3g", "2", "2.35")],
+)
+def test_a_number_has_its_own_format_or_the_decimals_of_the_published_number(form, published, text):
+    number = SimpleNamespace(quantity="test_error_percent", format=form, printed=published)
+    assert number_text(number, 2.34561) == text

@@ -17,7 +17,7 @@ from pppca_bench.runs import ProblemFacts
 from pppca_bench.verdicts.judge import judge
 from pppca_bench.verdicts.numbers import frame_of
 
-CLAIMS = REFERENCES[0].claims
+CLAIMS = REFERENCES[0].roles
 NOTHING = Evidence(results_of([]), {}, judge(frame_of([])), {}, CLAIMS)
 CUTTING, RESOURCE, REPAIR, TIME, ACCURACY, SPEED, BESIDE_PCA, ONE_PASS = range(8)
 FAMILIES = [f"family{i}" for i in range(8)]

@@ -85,9 +85,11 @@ def snapshot_of(rows: list[dict], **others: Any) -> Any:
     references = []
     for title in dict.fromkeys(row["source"] for row in rows):
         within = "within half of each" if title == "B" else ""
-        references.append(SimpleNamespace(title=title, name=title, parts=(), within=within))
+        references.append(
+            SimpleNamespace(title=title, name=title, parts=(), is_added=False, within=within)
+        )
     shares = shares_of_parts(numbers, programs, references)
-    return SimpleNamespace(references=references, added=(), shares_of_parts=shares)
+    return SimpleNamespace(references=references, shares_of_parts=shares)
 
 
 def test_the_headline_counts_what_was_run_and_begins_with_the_papers_results():
@@ -100,7 +102,7 @@ def test_the_headline_counts_what_was_run_and_begins_with_the_papers_results():
     )
     of_b = "B: 1 of 1 published numbers are reproduced within half of each."
     assert headline(both, Answers()) == [of_a, of_b]
-    both.added = ("B",)
+    both.references[1].is_added = True
     assert headline(both, Answers(["Use PCA."])) == ["Use PCA.", of_b]
     expected = ["All published numbers are reproduced: B (1 numbers) and C (1 numbers)."]
     twice = [other, other | {"row": "e", "source": "C"}]

@@ -1,8 +1,9 @@
-"""Prechelt 1998, "Early stopping - but when?": slowness, badness and good runs of each criterion, and its trade-off."""
+"""Prechelt 1998, "Early stopping - but when?": criteria read off stored curves, and their trade-off."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,9 +16,26 @@ from pppca_bench.pages.snapshot import Snapshot
 from pppca_bench.results.frames import Runs
 from pppca_bench.results.statistics import Summary, summarise
 from pppca_bench.runs import grouped
+from pppca_bench.store.columns import CURVES
 from pppca_bench.store.database import Store
 
 CONFIG = "early_stopping"
+
+STRIP_LENGTH = 5
+"""Number of epochs of a strip, the default of the networks."""
+
+CRITERIA: Mapping[str, tuple[float, ...]] = {
+    "GL": (1, 2, 3, 5),
+    "PQ": (0.5, 0.75, 1, 2, 3),
+    "UP": (2, 3, 4, 6, 8),
+}
+"""Limits of the criteria: GL above α, GL / P_k above α, and s successive strips that raise the validation error.
+
+Choice: Prechelt 1998 compares 14 criteria of these three classes, but the abstract does not say with which limits.
+"""
+
+NAMES = {kind: [f"{kind}_{limit:g}" for limit in limits] for kind, limits in CRITERIA.items()}
+"""Names of the criteria of each class, such as ``"PQ_0.5"``, from the fastest to the slowest."""
 
 EPOCHS, ERROR = "epochs_", "test_squared_error_percent_"
 """Beginnings of the names of a criterion's measures."""
@@ -29,6 +47,94 @@ DEFINITIONS = (
     " fastest of the 14 criteria, and badness is the test error relative to the best of them; both are means over all"
     " runs. P_g: share of the runs in which no criterion leads to a smaller test error; several may be equal."
 )
+
+
+def stopping_strips(training: Sequence[float], validation: Sequence[float]) -> dict[str, int]:
+    """Return the strip, from 0, at whose end each criterion stops; the last strip, if a criterion is not met.
+
+    Parameters
+    ----------
+    training : sequence of float of length n_epochs
+        Training errors E_tr.
+    validation : sequence of float of length n_strips
+        Validation errors E_va at the ends of strips.
+    """
+    last = len(validation) - 1
+    strips = dict[str, int]()
+    least, before, n_increases = math.inf, math.inf, 0
+    for strip, error in enumerate(validation):
+        least = min(least, error)
+        n_increases = n_increases + 1 if error > before else 0
+        before = error
+        errors = training[strip * STRIP_LENGTH : (strip + 1) * STRIP_LENGTH]
+        # GL = 100 (E_va / E_opt - 1); P_k = 1000 (mean E_tr / min E_tr - 1)
+        loss = 100.0 * excess(error, least)
+        progress = 1000.0 * excess(sum(errors) / len(errors), min(errors))
+        for name in criteria_met(loss, progress, n_increases):
+            strips.setdefault(name, strip)
+    return {name: strips.get(name, last) for names in NAMES.values() for name in names}
+
+
+def excess(value: float, least: float) -> float:
+    """Return value / least - 1: 0 if they are equal, infinity if only the least is 0."""
+    if value == least:
+        return 0.0
+    return value / least - 1.0 if least > 0.0 else math.inf
+
+
+def criteria_met(loss: float, progress: float, n_increases: int) -> list[str]:
+    """Return the criteria met at the end of a strip, given GL, P_k and the number of successive increases."""
+    met = []
+    for kind, limits in CRITERIA.items():
+        for name, limit in zip(NAMES[kind], limits, strict=True):
+            of_kind = {
+                "GL": loss > limit,
+                "PQ": loss > limit * progress,
+                "UP": n_increases >= limit,
+            }
+            if of_kind[kind]:
+                met.append(name)
+    return met
+
+
+def slowest_to_fastest(values: Mapping[str, float]) -> float:
+    """Return the ratio of the slowest to the fastest criterion, the mean over the three classes; nan for a ratio to 0.
+
+    Choice: within a class the criterion with the larger limit never stops earlier, so that "slower" has a meaning that
+    no result decides.
+    """
+    ends = [(values[names[-1]], values[names[0]]) for names in NAMES.values()]
+    return float(np.mean([slow / fast if fast else math.nan for slow, fast in ends]))
+
+
+def measures(runs: Runs, store: Store) -> dict[str, dict[str, float]]:
+    """Return the numbers that the curves of each run have, by its key.
+
+    These are the epochs and the test error of each criterion, ``slowdown``, the ratio of the epochs of the slowest to
+    the fastest criterion of a class, and ``gain_percent``, by how much the slowest reduce the test error.
+    """
+    of_config = runs.of_configs((CONFIG,))
+    keys = of_config.frame["key"].tolist()
+    found = {}
+    for key, curves in store.histories(keys).items():
+        found[key] = measures_of(*(curves[name].tolist() for name in CURVES))
+    return found
+
+
+def measures_of(
+    training: Sequence[float], validation: Sequence[float], test: Sequence[float]
+) -> dict[str, float]:
+    """Return the measures of a run, given its curves."""
+    strips = stopping_strips(training, validation)
+    epochs, errors = dict[str, float](), dict[str, float]()
+    for name, strip in strips.items():
+        epochs[name] = float(min((strip + 1) * STRIP_LENGTH, len(training)))
+        errors[name] = test[strip]
+    numbers = {f"{EPOCHS}{name}": value for name, value in epochs.items()}
+    numbers |= {f"{ERROR}{name}": value for name, value in errors.items()}
+    numbers["slowdown"] = slowest_to_fastest(epochs)
+    numbers["gain_percent"] = 100.0 * (1.0 - slowest_to_fastest(errors))
+    return numbers
 
 
 def tables(snapshot: Snapshot) -> dict[str, Callable[[], Document]]:
