@@ -130,7 +130,7 @@ class _Located(Section):
 def _declared() -> dict[str, Any]:
     """Return the further keys of a table for `create_model`: the fields of `OwnData`, with their types."""
     hints = get_type_hints(OwnData, include_extras=True)
-    written_otherwise = {"source", "place", "rule", *_Located.model_fields}
+    written_otherwise = {"source", "place", "rule", "by_options", *_Located.model_fields}
     return {
         field.name: (hints[field.name], field.default)
         for field in fields(OwnData)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -63,7 +64,7 @@ class OwnData:
     """Declaration of a table, and of the problem from this table.
 
     The only place where the keys of a table are declared: the sections of configs and `Table` take these names and
-    types. Only ``source``, ``place`` and ``rule`` are written otherwise there.
+    types. Only ``source``, ``place`` and ``rule`` are written otherwise there, and ``by_options`` is no key.
     """
 
     source: Source  # "given" is a data frame of the caller, saved in a file
@@ -80,6 +81,8 @@ class OwnData:
     name: str = ""  # of the problem in tables; "" for the name of the file
     rule: SplitRule = field(default_factory=SplitRule)
     read_keys: Mapping[str, Any] = field(default_factory=dict, hash=False)  # of `pandas.read_csv`
+    # whether remedies are options of a command in place of keys of a config
+    by_options: bool = field(default=False, compare=False)
 
     @property
     def is_named(self) -> bool:
@@ -147,11 +150,13 @@ class OwnData:
         raise ColumnError("a name for each column", f"none for column {index + 1}", *remedies)
 
     def key(self, name: str, value: Any) -> str:
-        """Return the text that sets a key: a line of the config or, for given data, an argument of `Table`.
+        """Return the text that sets a key: a line of the config, an option or, for given data, an argument of `Table`.
 
         Columns are added to those that ``categorical`` and ``drop`` have. The value of ``na_values``, by the column's
         name, is set beside the other keys of ``read``.
         """
+        if self.by_options:
+            return self._options(name, value)
         if name in ("categorical", "drop"):
             value = [*getattr(self, name), *value]
         if name == "na_values":
@@ -159,6 +164,20 @@ class OwnData:
         if self.source == "given":
             return f"`pppca_bench.Table(X, y, {name}={value!r})`"
         return in_config({name: value})
+
+    def _options(self, name: str, value: Any) -> str:
+        """Return the options of a command that set a key, beside those that were given."""
+        if name == "na_values":
+            name, value = "read", {"na_values": self._gaps_with(value)}
+        texts = [str(value)]
+        if name == "read":
+            new = {key: each for key, each in value.items() if self.read_keys.get(key) != each}
+            texts = [
+                in_config({key: each}).strip("`").replace(": ", "=", 1) for key, each in new.items()
+            ]
+        elif isinstance(value, list | tuple):
+            texts = list(map(str, value))
+        return f"`{' '.join(f'--{name} {shlex.quote(text)}' for text in texts)}`"
 
     def _gaps_with(self, words: Mapping[str, Sequence[str]]) -> object:
         """Return ``na_values`` with the texts of a column."""

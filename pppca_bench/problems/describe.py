@@ -30,9 +30,9 @@ def own_data_of(text: str, /, **declared: Any) -> str | OwnData:
     """
     source, _, name = text.partition(":")
     if source in NAMED or (source == "openml" and name.isdigit()):
-        return OwnData(cast("Source", source), name, **declared)
+        return OwnData(cast("Source", source), name, by_options=True, **declared)
     if kind := format_of(text):
-        return OwnData(kind, str(find_user_file(text)), **declared)
+        return OwnData(kind, str(find_user_file(text)), by_options=True, **declared)
     if Path(text).suffix.lower() == ".dt" or text in registered():
         return text
     raise UnknownProblemError(

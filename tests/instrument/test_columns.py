@@ -456,7 +456,7 @@ def test_an_analyst_goes_from_a_messy_file_to_predictions(tmp_path, monkeypatch)
     columns |= {"code": ["00", "01", "02"], "price": [f"1,{row}" for row in range(4)]}
     Path("messy.csv").write_text(csv_of(40, sep=";", **columns))
     describe = ("data", "describe", "messy.csv", "--target", "colour", "--read", "sep=;")
-    noted = "Note: 'id' differs in every row: an identifier? `drop: [id]` leaves it out."
+    noted = "Note: 'id' differs in every row: an identifier? `--drop id` leaves it out."
     assert noted in printed(*describe, "--read", "decimal=,")
     read = {"sep": ";", "decimal": ","}
     table = {"csv": "messy.csv", "target": "colour", "drop": ["id"], "read": read}
