@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -127,8 +128,13 @@ def test_the_report_of_own_results_compares_methods_and_has_no_other_section(sto
         for method, errors in (("pca", (1.0, 1.1, 1.2, 0.9)), ("gha", (4.0, 4.2, 4.1, 4.3)))
         for repeat, error in enumerate(errors)
     ]
+    alone = cell_of("alone", "pca", {"tau": 10.0}, {"hidden": (4,), "rule": "rprop"})
+    runs += [
+        run_of(alone, n, test_error_percent=1.0, validation_error_percent=1.0, dimensionality=2.0)
+        for n in (0, 1)
+    ]
     sizes = ProblemFacts("flowers", "a", "classification", "flowers", 4, 3, 75, 37, 38)
-    store.describe_problems([sizes])
+    store.describe_problems([sizes, replace(sizes, name="alone")])
     store_runs(store, {"mine": runs})
     printed("report", "--results", tmp_path)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -142,6 +148,7 @@ def test_the_report_of_own_results_compares_methods_and_has_no_other_section(sto
     assert first.startswith(
         "Best by the validation error, without a baseline to compare with: flowers, PCA"
     )
+    assert (text.count("Best by the validation error"), "Not compared" in text) == (1, False)
     assert second.startswith(
         "flowers: test error from 1.05 to 4.15\u00a0% with 2.0 to 2.0 features; 0 of"
     )
