@@ -44,7 +44,7 @@ def notify(text: object) -> None:
 SECTIONS = {
     "Everyday": ("run", "status", "compare", "tables", "report"),
     "Look": ("list", "show", "rank", "figures", "rules", "data", "methods"),
-    "Share": ("export", "merge", "render", "cite"),
+    "Share": ("export", "merge", "render", "cite", "bundle"),
     "Advanced": ("init", "schema", "doctor"),
 }
 """Commands by the sections of the help; any other command is listed last."""

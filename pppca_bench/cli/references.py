@@ -24,9 +24,9 @@ def check_reference(reference: Reference, planned: Planned) -> None:
     """
     from pppca_bench.references.planned import check_planned
 
-    own = _own_configs(reference)
+    own = own_configs(reference)
     files = _files_of(reference, own)
-    for location, name in _named_configs(reference):
+    for location, name in named_configs(reference):
         if name not in planned and name not in files:
             where = reference.source.where(location)
             hint = nearest(name, {*planned, *own, *shipped_experiments()})
@@ -76,7 +76,7 @@ def check_alone(reference: Reference) -> str:
     )
 
 
-def _named_configs(reference: Reference) -> Iterator[tuple[Location, str]]:
+def named_configs(reference: Reference) -> Iterator[tuple[Location, str]]:
     """Yield the location and the name of each config that a reference names."""
     for index, name in enumerate(reference.configs):
         yield ("configs", index), name
@@ -91,7 +91,7 @@ def _named_configs(reference: Reference) -> Iterator[tuple[Location, str]]:
                 yield (key, number, "configs", index), name
 
 
-def _own_configs(reference: Reference) -> dict[str, Path]:
+def own_configs(reference: Reference) -> dict[str, Path]:
     """Return the files of the configs in a reference's folder, by the name that each config has."""
     from pppca_bench.yaml_files.source import read_yaml
 
@@ -110,7 +110,7 @@ def _files_of(reference: Reference, own: Mapping[str, Path]) -> dict[str, Path]:
     folder ``configs``, and among the shipped configs.
     """
     files = {}
-    for name in dict.fromkeys(name for _, name in _named_configs(reference)) or own:
+    for name in dict.fromkeys(name for _, name in named_configs(reference)) or own:
         places = [folder / f"{name}.yaml" for folder in (reference.folder.parent, Path(), LOCAL)]
         found = [path for path in places if path.is_file()]
         if path := own.get(name) or next(iter(found), None) or shipped_experiments().get(name):

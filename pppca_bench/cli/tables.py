@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pppca_bench.pages.document import Document
     from pppca_bench.pages.methods_section import MethodsFormat
     from pppca_bench.pages.snapshot import Snapshot
+    from pppca_bench.store.database import Store
 
 MAIN_RESULTS = "main_results"
 """Mark of the list of the main results in a Markdown file."""
@@ -100,7 +101,7 @@ def tables(
     with_shares = form not in RECORDS
     chosen = snapshot.tables(shown, whole=show_all, sd=sd, with_shares=with_shares)
     if out is not None:
-        _write_tables(chosen, form, out)
+        write_tables(chosen, form, out)
         click.echo(f"Wrote {len(chosen)} tables to {out}.")
     else:
         click.echo(render_documents(chosen, form), nl=False)
@@ -266,7 +267,7 @@ def render(
         drawn, rankings = snapshot.figures(store), snapshot.rankings()
     built = snapshot.tables(snapshot.with_runs, with_shares=True)
     written = [
-        path for form in KEPT_FORMATS for path in _write_tables(built, form, results / "tables")
+        path for form in KEPT_FORMATS for path in write_tables(built, form, results / "tables")
     ]
     images = write_figures(drawn, rankings, results / "figures")
     answers = snapshot.answers(drawn)
@@ -308,13 +309,10 @@ def report(results: Path, references: tuple[Path, ...], out: Path | None) -> Non
       pppca report
       pppca report --results all --out report.html
     """
-    from pppca_bench.pages.html import render_report
-
     path = out or results / "report.html"
     with read_store(results) as store:
         snapshot = read_snapshot(store, references=references)
-        titles = {name: _title_in(name, text) for name, text in store.config_texts().items()}
-        page = render_report(snapshot, store, _addresses(), _run_command, titles)
+        page = report_page(snapshot, store)
     atomic_write(path, page)
     click.echo(f"Wrote {path} ({len(page.encode()) / 1e3:,.0f} kB).")
 
@@ -346,6 +344,14 @@ def rules(config: str, results: Path, form: MethodsFormat) -> None:
         origins = store.origins([config])
         described = describe_config(runs, store.problems(), _addresses(), origins)
     click.echo(render_methods(config, described, form), nl=False)
+
+
+def report_page(snapshot: Snapshot, store: Store) -> str:
+    """Return all results of a snapshot of a database on a single HTML page."""
+    from pppca_bench.pages.html import render_report
+
+    titles = {name: _title_in(name, text) for name, text in store.config_texts().items()}
+    return render_report(snapshot, store, _addresses(), _run_command, titles)
 
 
 def _title_in(name: str, text: str) -> str:
@@ -386,7 +392,7 @@ def _write_between_marks(page: Path, mark: str, text: str) -> None:
     atomic_write(page, f"{parts[0]}{line}\n{text}\n\n{line}{parts[2]}")
 
 
-def _write_tables(tables: Sequence[Document], form: Format, folder: Path) -> list[Path]:
+def write_tables(tables: Sequence[Document], form: Format, folder: Path) -> list[Path]:
     """Write a file for each table into a folder, which is created if it is missing, and return the files."""
     from pppca_bench.pages.document import render_documents
 
@@ -411,6 +417,6 @@ def write_by_config(config: str, results: Path) -> tuple[Snapshot, list[Document
     tables = snapshot.tables(names, whole=False)
     folder = results / BY_CONFIG / config
     remove_stale(
-        folder, [path for form in KEPT_FORMATS for path in _write_tables(tables, form, folder)]
+        folder, [path for form in KEPT_FORMATS for path in write_tables(tables, form, folder)]
     )
     return snapshot, tables, folder

@@ -62,8 +62,9 @@ def render_report(
     ``addresses`` are the sources of the problems' data. ``run_command`` returns the words of the command that runs a
     config, and ``titles`` are those of the configs, by name.
     """
-    texts, counts = store.config_texts(), snapshot.runs.counts.values()
-    names = list(texts)
+    names = snapshot.runs.all_configs
+    texts = {name: text for name, text in store.config_texts().items() if name in names}
+    counts = snapshot.runs.counts.values()
     figures = [figure for figure in snapshot.figures(store) if figure.panels]
     answers = snapshot.answers(figures)
     is_own = snapshot.is_own
@@ -99,7 +100,7 @@ def render_report(
         draw_ranking=partial(to_images, draw_ranking, for_page=True),
         configs=[_config(name, text, snapshot, store, addresses) for name, text in texts.items()],
         gaps=not_run(snapshot, [table.document.id for table in shown], figures, whole=False),
-        software=software(store.origins(), snapshot.runs.cells.values()),
+        software=software(store.origins(names), snapshot.runs.cells.values()),
         version=__version__,
         signs=VERDICT_SIGNS,
         run_command=run_command,

@@ -7,12 +7,30 @@ from collections.abc import Mapping
 from typing import Annotated
 
 from annotated_types import Ge, Le, MinLen
-from pydantic import StringConstraints
+from pydantic import AfterValidator, StringConstraints
 
 from pppca_bench.references.selection import Text
-from pppca_bench.yaml_files.section import Section
+from pppca_bench.yaml_files.section import Section, broken_rule, yaml_text
 
-Orcid = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{4}-\d{4}-\d{3}[\dX]$")]
+
+def is_orcid(text: str) -> bool:
+    """Return whether a text is an ORCID without a prefix, with the right check digit (ISO 7064, mod 11-2)."""
+    if not re.fullmatch(r"(\d{4}-){3}\d{3}[\dX]", text):
+        return False
+    digits = text.replace("-", "")
+    total = 0
+    for digit in digits[:-1]:
+        total = (total + int(digit)) * 2
+    return "0123456789X"[(12 - total % 11) % 11] == digits[-1]
+
+
+def _checked(text: str) -> str:
+    if not is_orcid(text):
+        raise broken_rule(f"expected an ORCID such as 0000-0002-1825-0097, got {yaml_text(text)}")
+    return text
+
+
+Orcid = Annotated[str, AfterValidator(_checked)]
 Doi = Annotated[str, StringConstraints(pattern=r"^10\.\d{4,9}/\S+$")]
 
 

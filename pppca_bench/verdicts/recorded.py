@@ -19,6 +19,7 @@ import pandas as pd
 
 from pppca_bench.errors import StoreError
 from pppca_bench.files import atomic_write
+from pppca_bench.quantities import TIMINGS
 from pppca_bench.references.selection import Formula
 from pppca_bench.results.frames import Runs, Values
 from pppca_bench.results.statistics import measured, summary_of
@@ -52,8 +53,12 @@ def repeats(numbers: pd.DataFrame, runs: Runs) -> pd.DataFrame:
 
 
 def _recordable(numbers: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each number whose repeats are recorded, and for the number of features of its cell."""
-    published = numbers[numbers["published"].notna() & numbers["selection"].notna()]
+    """Return a row for each number whose repeats are recorded, and for the number of features of its cell.
+
+    Times are of their moment, and are not recorded.
+    """
+    is_time = numbers["quantity"].isin(TIMINGS)
+    published = numbers[numbers["published"].notna() & numbers["selection"].notna() & ~is_time]
     sizes = published.drop_duplicates(["table", "row", "column"]).assign(quantity=_FEATURES)
     both = pd.concat([published, sizes]).sort_index(kind="stable")
     return both.drop_duplicates(PLACE)

@@ -156,7 +156,7 @@ def test_the_dependencies_are_the_imported_packages():
     text = (PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8")
     project = tomllib.loads(text)["project"]
     extras = project["optional-dependencies"]
-    lines = [*project["dependencies"], *extras["dask"]]
+    lines = [*project["dependencies"], *extras["dask"], *extras["bundle"]]
     stated = {re.split(r"[<>=]", line)[0].replace("-", "_") for line in lines}
     owners = packages_distributions()
     of_others = {"llvmlite", "pydantic_core"}  # of numba and pydantic

@@ -15,6 +15,7 @@ ROW = f"A1,{PROBLEM},PCA,test_error_percent,"
 """The number that the reference prints: an error of PCA on the table."""
 
 CALLS = {
+    "bundle --help": ("", "RO-Crate (1.3, profile Process Run Crate 0.6)"),  # see test_bundle
     "cite": ("", "@misc{"),
     "compare": ("--reference theirs", "A paper: 1 published results, "),
     "compare --record": ("--reference theirs", "recorded.csv.xz"),

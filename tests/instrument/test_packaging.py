@@ -108,6 +108,18 @@ def test_the_library_example_of_the_readme_works_with_the_installed_package(inst
     assert 1 <= int(offline(installed / "python", "-c", program, folder=tmp_path)) <= 13
 
 
+@pytest.mark.slow
+def test_an_installation_is_packed_into_the_wheel_that_it_came_from(built, installed, tmp_path):
+    pack = "from pathlib import Path; from pppca_bench.experiments.installation import write_wheel"
+    offline(installed / "python", "-c", f"{pack}; write_wheel(Path())", folder=tmp_path)
+    (wheel,), (packed,) = built.glob("*.whl"), tmp_path.glob("*.whl")
+    assert packed.name == wheel.name
+    with zipfile.ZipFile(wheel) as one, zipfile.ZipFile(packed) as other:
+        assert sorted(one.namelist()) == sorted(other.namelist())
+        for name in one.namelist():
+            assert sorted(one.read(name).splitlines()) == sorted(other.read(name).splitlines())
+
+
 def requirements() -> list[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return [*project["dependencies"], *project["optional-dependencies"]["test"]]

@@ -42,7 +42,7 @@ def test_a_minimal_reference_is_read(tmp_path):
 
 
 def test_the_paper_of_a_reference_is_a_bibtex_entry(tmp_path):
-    authors = [{"name": "Somebody, A.", "orcid": "0000-0002-1825-009X"}, {"name": "Other, B."}]
+    authors = [{"name": "Somebody, A.", "orcid": "0000-0002-1694-233X"}, {"name": "Other, B."}]
     document = MINIMAL | {"paper": {"title": "A paper: of ours", "authors": authors, "year": 2020}}
     assert printed("cite", "--reference", written(tmp_path, document)) == (
         "@misc{apaper,\n  author = {Somebody, A. and Other, B.},\n  title = {{A paper: of ours}},\n"
