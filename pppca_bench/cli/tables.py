@@ -177,10 +177,6 @@ def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path
     own = [figure for result in of_problems for figure in result.figures]
     known = [figure.figure for figure in drawn if figure.panels]
     known += [spec.id for spec, _ in rankings] + [figure.id for figure in own]
-    if not known and not names and not references:
-        raise StoreError(
-            f"{results}: expected runs that a figure shows, got none. Own data need runs of a method on them."
-        )
     if names:
         tables_ = _drawable_tables(snapshot, [name for name in names if name not in known])
         check_filled("figure", names, [*known, *tables_], results, snapshot.references)
@@ -190,8 +186,9 @@ def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path
         rankings = [(spec, ranking) for spec, ranking in rankings if spec.id in names]
     paths = write_figures(drawn, rankings, folder)
     paths += write_drawings([(one.id, one.images(), one.numbers) for one in own], folder)
-    click.echo(f"Wrote {len(paths)} files to {folder}.")
-    if snapshot.is_own and not references:
+    if paths:
+        click.echo(f"Wrote {len(paths)} files to {folder}.")
+    if own and not references:
         return
     lacking = {figure.figure: "; ".join(figure.missing) for figure in drawn}
     ranked = [spec for spec, _ in rankings]
@@ -207,6 +204,8 @@ def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path
     for name, missing in lacking.items():
         if missing and (name in names or not references or name in wanted):
             notify(f"{name}: not run: {missing}.")
+    if not paths:
+        raise StoreError(f"{results}: expected runs that a figure shows, got none.")
 
 
 def _drawable_tables(snapshot: Snapshot, names: Sequence[str]) -> list[str]:

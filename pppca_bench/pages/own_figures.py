@@ -75,7 +75,7 @@ def confusion_figure(suffix: str, label: str, counts: pd.DataFrame) -> list[OwnF
     """Return the figure of a confusion matrix, none for more than ``MAX_CLASSES`` classes."""
     if counts["target"].nunique() > MAX_CLASSES:
         return []
-    title = f"Predicted classes of {label}"
+    title = f"Confusion matrix of {label}"
     return [OwnFigure(f"confusion{suffix}", title, counts, "Test rows", draw_confusion)]
 
 

@@ -82,7 +82,7 @@ def _unproven(advice: Advice, labels: Mapping[int, str]) -> str:
 
 
 def _better_tested(runs: Runs, advice: Advice, shown: Validated, labels: Mapping[int, str]) -> str:
-    """Return why a cell with a better mean on the test split is not recommended, as a sentence; "" without any."""
+    """Return why the best cell on the test split is not recommended, as a sentence; "" if it was the best before."""
     quantity = tested_quantity(runs, advice)
     sign = 1.0 if described(quantity).more_is_better else -1.0
     means = {}
@@ -91,7 +91,9 @@ def _better_tested(runs: Runs, advice: Advice, shown: Validated, labels: Mapping
         if mean is not None and runs.cells[number].problem == advice.problem:
             means[number] = sign * mean
     best = max(means, key=means.__getitem__, default=shown.number)
-    if best == shown.number or means[best] <= means.get(shown.number, math.inf):
+    if best in (shown.number, advice.best.number) or means[best] <= means.get(
+        shown.number, math.inf
+    ):
         return ""
     return (
         f" {labels[best]} has the best {_measured(quantity, sign * means[best])}; but test results may not choose,"

@@ -198,7 +198,8 @@ def test_a_table_whose_configs_were_not_run_names_them(results, mine):
 def test_figures_name_the_missing_runs_of_the_given_reference_alone(results, mine, tmp_path):
     change(mine, "configs:", NODES.format(quantity="dimensionality"))
     nodes_config(mine)
-    said = printed("figures", "--results", results, "--out", tmp_path, "--reference", mine)
+    options = ("--results", results, "--out", tmp_path, "--reference", mine)
+    said = printed("figures", *options, code=1)
     assert [line for line in said.splitlines() if "not run" in line] == ["U9: not run: wine."]
 
 

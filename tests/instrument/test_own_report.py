@@ -50,7 +50,7 @@ def test_the_report_of_own_data_says_what_the_data_are_and_what_to_take():
         "Test error on parts.csv",
         "Test error and number of features on parts.csv",
     ]
-    assert titles[2].startswith("Predicted classes of ")
+    assert titles[2].startswith("Confusion matrix of ")
     headings = re.findall(r"<h3>(.*?)</h3>", page)
     assert not any(re.match(r"\w+\. ", heading) for heading in headings)
 

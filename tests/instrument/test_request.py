@@ -170,6 +170,6 @@ def test_a_command_of_too_many_runs_is_refused_before_it_is_planned(tmp_path, mo
             f" {2 * N_RUNS}. Use fewer values or repeats, or plan all runs with --force."
         )
     planned = printed("run", one, other, "--force", "--dry-run")
-    assert planned.startswith(f"{N_RUNS} runs planned"), "which both ask for"
+    assert f"\n{N_RUNS} runs planned" in planned, "which both ask for"
     monkeypatch.setattr(requests, "MAX_RUNS", 2 * N_RUNS)
     assert len(read_request([one, other]).plans) == 2
