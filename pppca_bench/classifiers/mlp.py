@@ -78,7 +78,7 @@ class MLP(SplitEstimator):
     def error_curve(self, X: ArrayLike, y: ArrayLike) -> Floats:
         """Return the squared error percentages to which stopping after each strip would have led.
 
-        The network must have been fitted with ``records_curve``, an attribute, since it changes no result.
+        ``records_curve``, an attribute, since it changes no result, must have been true in `fit`.
 
         Parameters
         ----------
@@ -93,10 +93,10 @@ class MLP(SplitEstimator):
             After each strip, the error of the weights at the validation minimum so far.
         """
         inputs, targets = self._scaled(validated_samples(self, X)), self._targets(np.asarray(y))
-        errors = {}
-        for epoch, weights in self._minima.items():
-            outputs = network_outputs(self._architecture, weights, inputs)
-            errors[epoch] = squared_error_percent(outputs, targets)
+        errors = {
+            epoch: squared_error_percent(network_outputs(self._architecture, own, inputs), targets)
+            for epoch, own in self._minima.items()
+        }
         curve, least = np.empty(len(self.validation_curve_)), np.inf
         for strip, error in enumerate(self.validation_curve_):
             if error < least:

@@ -37,8 +37,8 @@ def answer(tmp_path, ours: list[float | None], theirs: list[float], **changes: o
 def test_a_claim_is_answered_by_counts_and_clear_differences(tmp_path):
     said = answer(tmp_path, [1.0, 3.9, 6.0], [2.0, 4.0, 5.0])
     assert said == (
-        "Yes: PCA has less test error than theirs in 2 of 3 rows; the source says 2. The 95 % intervals of the means are"
-        " apart in 1 of them, and in 1 of the others."
+        "Yes: PCA has less test error than theirs in 2 of 3 rows; the source says 2. The 95 % intervals of the means"
+        " are apart in 1 of them, and in 1 of the others."
     )
 
 
