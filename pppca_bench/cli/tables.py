@@ -181,7 +181,7 @@ def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path
             f"{results}: expected runs that a figure shows, got none. Own data need runs of a method on them."
         )
     if names:
-        tables_ = _drawable_tables(snapshot, names)
+        tables_ = _drawable_tables(snapshot, [name for name in names if name not in known])
         check_filled("figure", names, [*known, *tables_], results, snapshot.references)
         own = [figure for figure in own if figure.id in names]
         drawn = [figure for figure in drawn if figure.figure in names]
@@ -208,7 +208,7 @@ def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path
             notify(f"{name}: not run: {missing}.")
 
 
-def _drawable_tables(snapshot: Snapshot, names: Names) -> list[str]:
+def _drawable_tables(snapshot: Snapshot, names: Sequence[str]) -> list[str]:
     """Return the tables with runs among some names; raise UnknownNameError for a table without means of runs."""
     tables = [name for name in snapshot.names if name in names and snapshot.has_runs(name)]
     for name in tables:
