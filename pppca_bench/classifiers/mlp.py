@@ -78,8 +78,7 @@ class MLP(SplitEstimator):
     def error_curve(self, X: ArrayLike, y: ArrayLike) -> Floats:
         """Return the squared error percentages to which stopping after each strip would have led.
 
-        Stopping criteria are functions of the curves: each is read off a single training. ``records_curve`` must have
-        been true when the network was fitted: an attribute, not a parameter, since it changes no result.
+        ``records_curve``, an attribute, since it changes no result, must have been true in `fit`.
 
         Parameters
         ----------
@@ -94,16 +93,15 @@ class MLP(SplitEstimator):
             After each strip, the error of the weights at the validation minimum so far.
         """
         inputs, targets = self._scaled(validated_samples(self, X)), self._targets(np.asarray(y))
-        errors = {}
-        for epoch, weights in self._minima.items():
-            outputs = network_outputs(self._architecture, weights, inputs)
-            errors[epoch] = squared_error_percent(outputs, targets)
-        curve, best = np.empty(len(self.validation_curve_)), np.inf
+        errors = {
+            epoch: squared_error_percent(network_outputs(self._architecture, own, inputs), targets)
+            for epoch, own in self._minima.items()
+        }
+        curve, least = np.empty(len(self.validation_curve_)), np.inf
         for strip, error in enumerate(self.validation_curve_):
-            if error < best:
-                best = error
-                minimum = errors[min((strip + 1) * self.strip_length, self.n_epochs_)]
-            curve[strip] = minimum
+            if error < least:
+                least, epoch = error, min((strip + 1) * self.strip_length, self.n_epochs_)
+            curve[strip] = errors[epoch]
         return curve
 
     def _outputs(self, X: ArrayLike) -> Floats:

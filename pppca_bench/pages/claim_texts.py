@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from pppca_bench.pages.findings import Finding
-from pppca_bench.quantities import described, unitless
+from pppca_bench.quantities import described, in_sentence, unitless
 from pppca_bench.references.claims import Claim
 from pppca_bench.references.layout import Layout
 from pppca_bench.references.reference import Reference
@@ -33,8 +33,7 @@ def _answer(claim: Claim, layout: Layout, count: Count) -> str:
     labels = {line.key: line.label for line in lines}
     first, second = (labels[key] for key in claim.compare)
     *_, quantity = claim.cells(layout)[0]
-    title = unitless(described(quantity).title)
-    title = f"{title[:1].lower()}{title[1:]}"
+    title = in_sentence(unitless(described(quantity).title))
     missing = f" that were run, of {count.n}" if count.n_known < count.n else ""
     return (
         f"{verdict}: {first} has {claim.count} {title} than {second} in {count.counted} of {count.n_known}"

@@ -37,23 +37,27 @@ def answer(tmp_path, ours: list[float | None], theirs: list[float], **changes: o
 def test_a_claim_is_answered_by_counts_and_clear_differences(tmp_path):
     said = answer(tmp_path, [1.0, 3.9, 6.0], [2.0, 4.0, 5.0])
     assert said == (
-        "Yes: PCA has less error than theirs in 2 of 3 rows; the source says 2. The 95 % intervals of the means are"
-        " apart in 1 of them, and in 1 of the others."
+        "Yes: PCA has less test error than theirs in 2 of 3 rows; the source says 2. The 95 % intervals of the means"
+        " are apart in 1 of them, and in 1 of the others."
     )
 
 
 @pytest.mark.parametrize(
     ("ours", "changes", "verdict"),
     [
-        ([1.0, 4.1, 6.0], {}, "Cannot tell: PCA has less error than theirs in 1 of 3 rows"),
-        ([1.0, 5.0, 6.0], {}, "No: PCA has less error than theirs in 1 of 3 rows"),
+        ([1.0, 4.1, 6.0], {}, "Cannot tell: PCA has less test error than theirs in 1 of 3 rows"),
+        ([1.0, 5.0, 6.0], {}, "No: PCA has less test error than theirs in 1 of 3 rows"),
         (
             [1.0, None, 6.0],
             {},
-            "Cannot tell: PCA has less error than theirs in 1 of 2 rows that were",
+            "Cannot tell: PCA has less test error than theirs in 1 of 2 rows that were",
         ),
         ([1.0, None, 6.0], {"expected": 3}, "No: "),
-        ([1.0, 5.0, 6.0], {"count": "more"}, "Yes: PCA has more error than theirs in 2 of 3 rows"),
+        (
+            [1.0, 5.0, 6.0],
+            {"count": "more"},
+            "Yes: PCA has more test error than theirs in 2 of 3 rows",
+        ),
         ([None, None, None], {}, ""),
     ],
 )
@@ -67,5 +71,5 @@ def test_columns_are_counted_where_rows_are_compared(tmp_path):
     changes = {"compare": ["iris", "wine"], "by": "columns", "expected": 1}
     said = answer(tmp_path, [1.0, 3.0, 6.0], [5.0, 4.0, 5.0], **changes)
     assert said.startswith(
-        "Yes: iris has less error than wine in 1 of 2 columns; the source says 1."
+        "Yes: iris has less test error than wine in 1 of 2 columns; the source says 1."
     )

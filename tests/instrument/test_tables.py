@@ -64,9 +64,10 @@ class TestTablesOfASingleConfig:
         assert list(columns_of(found, "X").values()) == ["no τ", "τ = 2.5", "τ = 15", "τ = auto"]
         assert len(mean_errors(found, "X")) == 4
 
-    def test_measures_of_a_method_that_is_not_installed_are_left_out_of_other_columns(self):
+    def test_measures_without_errors_are_in_the_table_of_measures_whatever_the_method(self):
         found = snapshot_of(mine=[run_of(cell_of("cancer1", "spectral"), gap=1.0)])
-        assert ours(found, "X")[2].split()[-1] == "–"
+        assert ours(found, "M")[2].split()[-1] == "1"
+        assert not found.has_runs("X")
 
     def test_each_error_has_a_column(self):
         squared = {"test_squared_error_percent": 3.0, "retained_variance_percent": 90.0}
