@@ -14,9 +14,9 @@ import pandas as pd
 from pppca_bench.methods.lookup import title_of
 from pppca_bench.pages.document import quantity_text
 from pppca_bench.pages.own_figures import OwnFigure, confusion_figure, score_figures
-from pppca_bench.pages.recommendation import settings_text, tested_quantity
+from pppca_bench.pages.recommendation import measured, settings_text, tested_quantity
 from pppca_bench.pages.snapshot import Snapshot, take_snapshot
-from pppca_bench.quantities import described, in_sentence
+from pppca_bench.quantities import described
 from pppca_bench.results.frames import Runs
 from pppca_bench.results.labels import labels_of
 from pppca_bench.runs import ProblemFacts
@@ -142,8 +142,8 @@ def _plain(
     runs: Runs, advice: Advice, labels: Mapping[int, str], quantity: str, known: ProblemFacts
 ) -> str:
     """Return the recommendation without tests and keys, as one sentence or, with the fewest features, two."""
-    title, _, unit = described(quantity).title.partition(", ")
-    tested = f"test {in_sentence(title)}"
+    _, _, unit = described(quantity).title.partition(", ")
+    tested = measured(quantity)
 
     def value(number: int) -> str:
         mean = runs.mean(number, quantity)
@@ -165,7 +165,7 @@ def _plain(
     else:
         others = labels[advice.taken.number] if advice.taken else "the baselines"
         text = (
-            f"No method is worth taking for its {in_sentence(title)}: the best, {best}, is not better than {others}"
+            f"No method is worth taking for its {tested.removeprefix('test ')}: the best, {best}, is not better than {others}"
             f" ({numbers})."
         )
     if advice.smallest:

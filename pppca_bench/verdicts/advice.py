@@ -87,7 +87,7 @@ def advice_on(runs: Runs, facts: Facts, cells: Iterable[int]) -> list[Advice]:
 
 
 def _advice(runs: Runs, known: ProblemFacts, numbers: Sequence[int]) -> Advice | None:
-    """Return the advice on a problem; None if there is nothing to choose: no method, or a single setting."""
+    """Return the advice on a problem; None without values of a method."""
     score = score_to_choose_by(runs.cells[number] for number in numbers)
     quantity = f"validation_{score}"
     if not all(quantity in runs.measured[number] for number in numbers):
@@ -97,7 +97,7 @@ def _advice(runs: Runs, known: ProblemFacts, numbers: Sequence[int]) -> Advice |
     sign = 1.0 if described(quantity).more_is_better else -1.0
     ranked = sorted(validated, key=lambda cell: (-sign * cell.mean, cell.size))
     methods = [cell for cell in ranked if not cell.is_baseline]
-    if not methods or (len(validated) == 1 and not methods[0].setting):
+    if not methods:
         return None
     best, matters = methods[0], described(quantity).matters
     baselines = [cell for cell in ranked if cell.is_baseline]

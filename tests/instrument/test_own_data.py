@@ -281,6 +281,8 @@ def test_whole_data_are_measured_unscaled_and_without_a_classifier(tmp_path):
 def test_whole_data_have_neither_splits_nor_classifiers(tmp_path, changes, message):
     with pytest.raises(ConfigError, match=re.escape(message)):
         pppca_bench.run(WHOLE | {"methods": ["all_features"]} | changes, results=tmp_path)
+
+
 def test_remedies_of_a_command_are_its_options():
     own = OwnData("csv", "t.csv", read_keys={"sep": ";"}, by_options=True)
     assert own.key("drop", ["a b", "c"]) == "`--drop 'a b' --drop c`"

@@ -117,7 +117,7 @@ def test_seeds_without_any_effect_on_one_split_do_not_prevent_a_recommendation()
 
 
 def test_a_class_that_is_mostly_overlooked_is_named_with_the_remedy():
-    given = {"validation_error_percent": 5.0, "dimensionality": 3.0}
+    given = {"validation_error_percent": 5.0, "test_error_percent": 5.0, "dimensionality": 3.0}
     recalls = {"recall_no_percent": 99.0, "recall_yes_percent": 12.0}
     for classifier, said in (
         ({"rule": "rprop"}, "class yes: `class_weight: balanced` in `classifier` finds more."),
@@ -135,6 +135,7 @@ def test_settings_with_equal_weights_of_classes_are_compared_by_balanced_accurac
     for method, score, error in ((PCA, 80.0, 20.0), (CONSTANT, 50.0, 10.0)):
         cell = cell_of("wine", *method, weighted if method is PCA else {})
         values = {SCORE: score, "validation_error_percent": error, "dimensionality": error - 10.0}
+        values["test_error_percent"] = error
         found += [run_of(cell, repeat, **values) for repeat in (0, 1)]
     (text,) = recommended(*found)
     assert text.startswith("Recommended by the validation balanced accuracy: wine, PCA, τ = 5 (")
