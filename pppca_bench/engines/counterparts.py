@@ -120,11 +120,11 @@ class DGHAWithoutRemoval(DGHA):
         return self
 
 
-class DGHAOperations(DGHA):
+class DGHAOperations(DGHA, auto_wrap_output_keys=None):  # type: ignore[call-arg]  # no transform to wrap
     """Count the multiply-adds of GHA and of `DGHA` with the same settings, as the slides write their formulas.
 
     Choice: the slides' speed-ups are ratios of times; counts are the same on any machine. GHA learns all rows in all
-    epochs, from all samples, and has no checks. Parameters and other attributes as in `DGHA`.
+    epochs, from all samples, and has no checks. Parameters as in `DGHA`; only measures are learned, no projection.
 
     Attributes
     ----------
@@ -134,14 +134,22 @@ class DGHAOperations(DGHA):
 
     def fit(self, X: ArrayLike, y: None = None) -> Self:
         """Fit DGHA to X, shape (n_samples, n_features), and count; raises as DGHA."""
-        super().fit(X, y)
+        dgha = DGHA(**self.get_params()).fit(X, y)
+        self.n_features_in_ = dgha.n_features_in_
         n_rows = self._n_rows_at_start(self.n_features_in_)
-        of_an_epoch = count_operations(self.n_samples_seen_, n_rows, self.n_features_in_)
+        of_an_epoch = count_operations(dgha.n_samples_seen_, n_rows, self.n_features_in_)
         self.measures_ = {
-            "speedup_operations": self.n_epochs * of_an_epoch / self.n_operations_,
-            "dimensionality": self.n_components_,
+            "speedup_operations": self.n_epochs * of_an_epoch / dgha.n_operations_,
+            "dimensionality": dgha.n_components_,
         }
         return self
+
+    @property
+    def transform(self) -> Any:
+        """Raise AttributeError, so that scikit-learn takes this for an estimator without a projection."""
+        raise AttributeError(f"transform of {type(self).__name__}: expected measures_ alone")
+
+    fit_transform = inverse_transform = partial_fit = transform
 
 
 class LiteralDGHA(DGHA):

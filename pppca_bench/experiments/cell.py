@@ -251,14 +251,14 @@ def _measure_method(run: _Run, method: Any, fit_time_ms: float) -> None:
     """Add a fitted method to its run, with its measures and, if it makes features, with these."""
     entry, problem, values = find_method(run.spec.cell.method), run.problem, run.values
     values |= getattr(method, "measures_", {})
-    if entry.makes == "measures":
-        return
     n_epochs = getattr(method, "n_epochs_", getattr(method, "n_generations_", None))
     if n_epochs is not None:
         values["n_epochs"] = n_epochs
     for name, steps in getattr(method, "history_", {}).items():
         curve = np.asarray(steps)
         run.history[name] = curve[:, :HISTORY_NODES] if curve.ndim == 2 else curve
+    if entry.makes == "measures":
+        return
     values["fit_time_ms"] = fit_time_ms
     if entry.makes == "classes":
         run.classifier = method

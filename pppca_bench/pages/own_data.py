@@ -165,8 +165,8 @@ def _plain(
     else:
         others = labels[advice.taken.number] if advice.taken else "the baselines"
         text = (
-            f"No method is worth taking for its {tested.removeprefix('test ')}: the best, {best}, is not better than {others}"
-            f" ({numbers})."
+            f"No method is worth taking for its {tested.removeprefix('test ')}: the best, {best}, is not better than"
+            f" {others} ({numbers})."
         )
     if advice.smallest:
         text += (
