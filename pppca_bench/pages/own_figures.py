@@ -13,7 +13,7 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import MaxNLocator
 
 from pppca_bench.pages.figure_drawing import STYLES, to_images
-from pppca_bench.quantities import described, in_sentence
+from pppca_bench.quantities import BALANCED_SCORES, described, in_sentence
 
 MAX_SHOWN = 40
 """Largest number of cells of a plot, the best of more."""
@@ -62,7 +62,9 @@ def score_figures(
     known = described(quantity)
     ranked = scores.sort_values("mean", ascending=not known.more_is_better, kind="stable")
     is_shown = ranked["is_baseline"] | ((~ranked["is_baseline"]).cumsum() <= MAX_SHOWN)
-    shown, axis = ranked[is_shown], f"Test {in_sentence(known.title)}"
+    shown, axis = ranked[is_shown], known.title
+    if quantity in BALANCED_SCORES:
+        axis = f"Test {in_sentence(axis)}"
     name = axis.partition(",")[0]
     figures = [OwnFigure(f"scores{suffix}", f"{name} on {problem}", shown, axis, draw_scores)]
     if shown["features"].nunique() > 1:
