@@ -14,7 +14,7 @@ import pandas as pd
 from pppca_bench.methods.lookup import title_of
 from pppca_bench.pages.document import quantity_text
 from pppca_bench.pages.own_figures import OwnFigure, confusion_figure, score_figures
-from pppca_bench.pages.recommendation import measured, settings_text, tested_quantity
+from pppca_bench.pages.recommendation import measured_text, settings_text, tested_quantity
 from pppca_bench.pages.snapshot import Snapshot, take_snapshot
 from pppca_bench.quantities import described
 from pppca_bench.results.frames import Runs
@@ -67,7 +67,10 @@ def _result(snapshot: Snapshot, store: Store, advice: Advice, suffix: str) -> Ow
     quantity = tested_quantity(runs, advice)
     shown = advice.taken or advice.best
     scores = pd.DataFrame(list(_scores(runs, advice, labels, quantity, shown)))
-    figures = score_figures(suffix, advice.problem, scores, quantity)
+    unit = described(quantity).title.partition(", ")[2]
+    tested, is_score = measured_text(quantity), described(quantity).more_is_better
+    axis = ", ".join(filter(None, [f"{tested[:1].upper()}{tested[1:]}", unit]))
+    figures = score_figures(suffix, advice.problem, scores, axis, more_is_better=is_score)
     counts, note = _confusion(runs, store, known, shown), ""
     if counts is not None:
         figures += confusion_figure(suffix, labels[shown.number], counts)
@@ -142,8 +145,7 @@ def _plain(
     runs: Runs, advice: Advice, labels: Mapping[int, str], quantity: str, known: ProblemFacts
 ) -> str:
     """Return the recommendation without tests and keys, as one sentence or, with the fewest features, two."""
-    _, _, unit = described(quantity).title.partition(", ")
-    tested = measured(quantity)
+    tested, unit = measured_text(quantity), described(quantity).title.partition(", ")[2]
 
     def value(number: int) -> str:
         mean = runs.mean(number, quantity)

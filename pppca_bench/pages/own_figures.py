@@ -13,7 +13,7 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import MaxNLocator
 
 from pppca_bench.pages.figure_drawing import STYLES, to_images
-from pppca_bench.quantities import BALANCED_SCORES, described, in_sentence
+from pppca_bench.quantities import unitless
 
 MAX_SHOWN = 40
 """Largest number of cells of a plot, the best of more."""
@@ -56,16 +56,12 @@ class OwnFigure(NamedTuple):
 
 
 def score_figures(
-    suffix: str, problem: str, scores: pd.DataFrame, quantity: str
+    suffix: str, problem: str, scores: pd.DataFrame, axis: str, *, more_is_better: bool
 ) -> list[OwnFigure]:
     """Return the figures of a problem's scores, the best ``MAX_SHOWN`` methods and the baselines, best first."""
-    known = described(quantity)
-    ranked = scores.sort_values("mean", ascending=not known.more_is_better, kind="stable")
+    ranked = scores.sort_values("mean", ascending=not more_is_better, kind="stable")
     is_shown = ranked["is_baseline"] | ((~ranked["is_baseline"]).cumsum() <= MAX_SHOWN)
-    shown, axis = ranked[is_shown], known.title
-    if quantity in BALANCED_SCORES:
-        axis = f"Test {in_sentence(axis)}"
-    name = axis.partition(",")[0]
+    shown, name = ranked[is_shown], unitless(axis)
     figures = [OwnFigure(f"scores{suffix}", f"{name} on {problem}", shown, axis, draw_scores)]
     if shown["features"].nunique() > 1:
         title = f"{name} and number of features on {problem}"

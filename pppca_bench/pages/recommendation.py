@@ -57,7 +57,7 @@ def recommendations(runs: Runs, facts: Facts, numbers: pd.DataFrame) -> Iterator
 
 def recommended_text(runs: Runs, advice: Advice, labels: Mapping[int, str]) -> str:
     """Return the recommended cell of a problem, or why no method is recommended, as sentences."""
-    by = measured(advice.quantity)
+    by = measured_text(advice.quantity)
     if advice.taken is None and advice.gains:
         return f"{_unproven(advice, labels)}{_rare(runs, advice.best)}"
     shown = advice.taken or advice.best
@@ -80,7 +80,7 @@ def _unproven(advice: Advice, labels: Mapping[int, str]) -> str:
         reason = "the paired test needs two splits or repeats"
     best = f"The best, {labels[advice.best.number]}, has {_gains(advice, labels)}."
     title = described(advice.quantity).title
-    what = measured(advice.quantity).removeprefix("validation ")
+    what = measured_text(advice.quantity).removeprefix("validation ")
     return (
         f"No method is worth taking for its {what} on {advice.problem}: {reason}. {title}:"
         f" {best[:1].lower()}{best[1:]}"
@@ -102,7 +102,7 @@ def _better_tested(runs: Runs, advice: Advice, shown: Validated, labels: Mapping
     ):
         return ""
     return (
-        f" {labels[best]} has the best {measured(quantity, sign * means[best])}; but test results may not choose,"
+        f" {labels[best]} has the best {measured_text(quantity, sign * means[best])}; but test results may not choose,"
         " since the best of several is too good by chance."
     )
 
@@ -155,7 +155,7 @@ def _call(runs: Runs, item: Validated) -> str:
 def _described(runs: Runs, advice: Advice, item: Validated, labels: Mapping[int, str]) -> str:
     """Return problem, label, setting and numbers of a cell."""
     label = f"{advice.problem}, {labels[item.number]}"
-    facts = [measured(advice.quantity, item.mean), measured("dimensionality", item.size)]
+    facts = [measured_text(advice.quantity, item.mean), measured_text("dimensionality", item.size)]
     tested = [tested_quantity(runs, advice)]
     whose = ""
     if item.setting:
@@ -168,12 +168,12 @@ def _described(runs: Runs, advice: Advice, item: Validated, labels: Mapping[int,
     for name in tested:
         mean = runs.mean(item.number, name)
         if mean is not None:
-            of_test.append(measured(name, mean))
+            of_test.append(measured_text(name, mean))
     facts.append(whose + ", ".join(of_test))
     return f"{label} ({'; '.join(facts)})"
 
 
-def measured(quantity: str, value: float | None = None) -> str:
+def measured_text(quantity: str, value: float | None = None) -> str:
     """Return the title of a quantity and, if given, its value with the unit, such as ``"test error 2.00 %"``."""
     title, _, unit = described(quantity).title.partition(", ")
     text = in_sentence(title)

@@ -77,7 +77,7 @@ def test_figures_of_own_data_have_the_numbers_of_their_runs():
 
 @pytest.mark.usefixtures("table")
 def test_without_predictions_the_report_says_how_to_get_the_confusion_matrix():
-    run_on(baselines=False, tau=5)
+    run_on(baselines=False)
     printed("report")
     page = Path("pppca-results/report.html").read_text(encoding="utf-8")
     assert "For a confusion matrix, set <code>predictions: true</code> in the config." in page
