@@ -42,7 +42,7 @@ def notify(text: object) -> None:
 
 
 SECTIONS = {
-    "Everyday": ("run", "status", "compare", "tables", "report"),
+    "Everyday": ("run", "status", "compare", "tables", "report", "predict"),
     "Look": ("list", "show", "rank", "figures", "rules", "data", "methods"),
     "Share": ("export", "merge", "render", "cite", "bundle"),
     "Advanced": ("init", "schema", "doctor"),
