@@ -86,13 +86,7 @@ def write_crate(
 
     crate = ROCrate(gen_preview=True)
     root = crate.root_dataset
-    root["name"], root["description"] = title, description
-    root["datePublished"] = date.today().isoformat()
-    terms = {"name": license_id, "description": f"SPDX licence {license_id}"}
-    address_of_terms = f"https://spdx.org/licenses/{license_id}"
-    root["license"] = _entity(crate, address_of_terms, "CreativeWork", **terms)
-    profile = {"name": "Process Run Crate", "version": "0.6"}
-    root["conformsTo"] = _entity(crate, PROFILE, ["CreativeWork", "Profile"], **profile)
+    _describe_root(crate, title, description, license_id)
     files = _add_files(crate, folder, described)
     (tool,) = (file for name, file in files.items() if name.endswith(".whl"))
     tool["softwareRequirements"] = files["constraints.txt"]
@@ -119,6 +113,18 @@ def write_crate(
     crate.preview["name"] = f"Preview of {title}"
     crate.preview.write(folder)
     crate.metadata.write(folder)
+
+
+def _describe_root(crate: Any, title: str, description: str, license_id: str) -> None:
+    """Add title, date, licence and profile to the root of a crate."""
+    root = crate.root_dataset
+    root["name"], root["description"] = title, description
+    root["datePublished"] = date.today().isoformat()
+    terms = {"name": license_id, "description": f"SPDX licence {license_id}"}
+    address_of_terms = f"https://spdx.org/licenses/{license_id}"
+    root["license"] = _entity(crate, address_of_terms, "CreativeWork", **terms)
+    profile = {"name": "Process Run Crate", "version": "0.6"}
+    root["conformsTo"] = _entity(crate, PROFILE, ["CreativeWork", "Profile"], **profile)
 
 
 _PYTHON = "https://www.python.org/"
