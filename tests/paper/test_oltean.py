@@ -7,7 +7,9 @@ from pathlib import Path
 
 import numba.typed
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import stats
 
 from pppca_bench.references.reference import installed_references, read_reference
 
@@ -249,3 +251,22 @@ def test_the_folder_is_short():
     lines = {file.name: len(file.read_text().splitlines()) for file in FOLDER.glob("*.*")}
     assert lines["config.yaml"] + lines["reference.yaml"] <= 60
     assert lines["mep.py"] <= 200
+
+
+def test_the_verdicts_on_the_rendered_means_follow_from_welchs_test():
+    table = FOLDER.parents[1] / "results" / "oltean_2022" / "tables" / "MEP3.csv"
+    every = pd.read_csv(table)
+    run = every[every["n"] > 0]
+    assert run["n"].tolist() == [10] * 4
+    published = pd.read_csv(FOLDER / "numbers.csv", dtype={"value": str})
+    for number in run.itertuples():
+        own = published[(published["row"] == number.row) & (published["column"] == number.column)]
+        text, sd = own["value"].item(), own["sd"].item()
+        half_unit = 0.5 * 10.0 ** -len(text.partition(".")[2])
+        apart = max(abs(number.mean - float(text)) - half_unit, 0.0)
+        parts = number.sd**2 / 10, sd**2 / 30
+        degrees = sum(parts) ** 2 / (parts[0] ** 2 / 9 + parts[1] ** 2 / 29)
+        h = stats.t.ppf(0.95, degrees) * math.sqrt(sum(parts))
+        assert 2.0 * stats.t.sf(apart / math.sqrt(sum(parts)), degrees) > 0.05
+        expected = "cannot tell" if h > 0.5 * sd else "consistent"
+        assert number.verdict == ("reproduced" if apart + h <= 0.5 * sd else expected)
