@@ -8,7 +8,8 @@ decision trees try few of them (Marsland 2009, chapter 6; Bishop 1995, figure 8.
 
 # %%
 # Each of the 8,191 subsets trains a small network, and the validation samples count its errors. The method of a config
-# is ``method: exhaustive``. Forward selection and backward elimination train the same networks for few subsets.
+# is ``method: exhaustive``. Forward selection and backward elimination train few of them; their networks see the
+# features in another order, so the same subset may have other errors.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, plot_tree

@@ -2,8 +2,9 @@
 Committees, out of bag
 ======================
 
-Many networks that learn from different samples make fewer errors together than alone. This page compares ensembles
-whose members have equal votes on one data set, and estimates their accuracy without a test set.
+Many networks that learn from different samples may make fewer errors together than alone. This page compares ensembles
+whose members have equal votes on one data set, whose test samples are too few to separate them, and estimates their
+accuracy without a test set.
 """
 
 # %%
@@ -37,10 +38,8 @@ for name, ensemble in ensembles.items():
     ensemble.fit(*splits)
     right = ensemble.score(diabetes.X_test, diabetes.y_test)
     print(
-        print(
-            f"{name:10} of {len(ensemble.estimators_):2d} members, test accuracy {right:.1%},"
-            f" out of bag {ensemble.oob_score_:.1%}"
-        )
+        f"{name:10} of {len(ensemble.estimators_):2d} members, test accuracy {right:.1%},"
+        f" out of bag {ensemble.oob_score_:.1%}"
     )
 
 # %%

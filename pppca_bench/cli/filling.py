@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 
 def command(results: Path, words: str) -> str:
     """Return a command line, with ``--results`` unless the folder is the default, in backquotes."""
-    folder = "" if results == Path(RESULTS) else f" --results {shlex.quote(str(results))}"
-    return f"`pppca {words}{folder}`"
+    return f"`{' '.join(['pppca', words, *results_option_of(results)])}`"
+
+
+def results_option_of(results: Path) -> list[str]:
+    """Return the option that names the folder of the results; [] for the default."""
+    return [] if results == Path(RESULTS) else ["--results", shlex.quote(str(results))]
 
 
 def read_named(results: Path, names: Sequence[str]) -> tuple[Names, Names]:

@@ -55,6 +55,9 @@ def check_alone(reference: Reference) -> str:
             f"{where(('placebos',))}: expected at least one wrong program, whose numbers the verdicts should tell from"
             " yours, beside rules with `runs`, got none."
         )
+    if not reference.numbers:
+        path = reference.folder / "numbers.csv"
+        raise OwnDataError(f"{path}: expected at least one published number, got none.")
     filled = {one.text for one in reference.selectors() if one.levels[0][0] == "tables"}
     if not filled:
         raise OwnDataError(

@@ -22,7 +22,7 @@ from pppca_bench.cli._shared import (
     results_option,
     resume_hint_on_interrupt,
 )
-from pppca_bench.cli.filling import command
+from pppca_bench.cli.filling import command, results_option_of
 from pppca_bench.config.shipped import find_experiment, shipped_experiments
 from pppca_bench.errors import ConfigError
 from pppca_bench.store import BY_CONFIG
@@ -286,14 +286,14 @@ def _write_tables(names: Sequence[str], results: Path, quiet: bool) -> list[str]
         elif tables:
             if len(names) > 1:
                 click.echo(f"Results of {name}\n")
-            if _print_answer(name, snapshot, tables):
+            if _print_answer(name, snapshot, tables, results):
                 compared.append(name)
         else:
             notify(f"No table shows the runs of {name}.")
     return compared
 
 
-def _print_answer(name: str, snapshot: Snapshot, tables: Sequence[Document]) -> bool:
+def _print_answer(name: str, snapshot: Snapshot, tables: Sequence[Document], results: Path) -> bool:
     """Print the runs of a config in a table, the recommended settings and the counts of the verdicts, if any.
 
     Return whether there are verdicts.
@@ -306,7 +306,9 @@ def _print_answer(name: str, snapshot: Snapshot, tables: Sequence[Document]) -> 
     click.echo(render_documents(shown, "terminal"), nl=False)
     advice = list[str]()
     if "X" in [table.id for table in shown]:
-        advice += recommendations(snapshot.runs, snapshot.facts, snapshot.means("X")[1])
+        options = results_option_of(results)
+        numbers = snapshot.means("X")[1]
+        advice += recommendations(snapshot.runs, snapshot.facts, numbers, options)
     verdicts = verdict_lines(name, snapshot)
     click.echo("".join(f"\n{line}\n" for line in [*advice, *verdicts]), nl=False)
     return bool(verdicts)

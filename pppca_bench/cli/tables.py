@@ -154,9 +154,9 @@ class FiguresCommand(Command):
 def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path | None) -> None:
     """Draw the figures: SVG, PNG, and the plotted numbers as CSV.
 
-    FIGURES are identifiers of figures, by default all of them, or of tables of means: T5 draws our means with their
-    intervals beside the published numbers. Of own data, scores are drawn by method, scores by number of features, and
-    the confusion matrix of the best method.
+    FIGURES are identifiers of figures, or of tables of means: T5 draws our means with their intervals beside the
+    published numbers. By default, all figures and the tables of --reference are drawn. Of own data, scores are drawn
+    by method, scores by number of features, and the confusion matrix of the best method.
 
     Examples:
       pppca figures
@@ -177,6 +177,8 @@ def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path
     own = [figure for result in of_problems for figure in result.figures]
     known = [figure.figure for figure in drawn if figure.panels]
     known += [spec.id for spec, _ in rankings] + [figure.id for figure in own]
+    of_references = [] if names else _tables_of_references(snapshot)
+    drawn += [snapshot.figure_of(name) for name in of_references]
     if names:
         tables_ = _drawable_tables(snapshot, [name for name in names if name not in known])
         check_filled("figure", names, [*known, *tables_], results, snapshot.references)
@@ -206,6 +208,15 @@ def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path
             notify(f"{name}: not run: {missing}.")
     if not paths:
         raise StoreError(f"{results}: expected runs that a figure shows, got none.")
+
+
+def _tables_of_references(snapshot: Snapshot) -> list[str]:
+    """Return the tables of user-defined references that can be drawn."""
+    found = []
+    for name, source in snapshot.sources.items():
+        if source.is_added and snapshot.has_runs(name) and snapshot.can_be_drawn(name):
+            found.append(name)
+    return found
 
 
 def _drawable_tables(snapshot: Snapshot, names: Sequence[str]) -> list[str]:

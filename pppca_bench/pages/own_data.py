@@ -162,16 +162,21 @@ def _plain(
     best = found(advice.best)
     if not advice.gains:
         return f"Best of the methods: {best} ({numbers})."
+    score = tested.removeprefix("test ")
     if advice.taken is advice.best:
         text = f"Recommended: {best} ({numbers})."
-    else:
-        others = labels[advice.taken.number] if advice.taken else "the baselines"
+    elif advice.taken:
         text = (
-            f"No method is worth taking for its {tested.removeprefix('test ')}: the best, {best}, is not better than"
-            f" {others} ({numbers})."
+            f"Recommended: {labels[advice.taken.number]}. The validation data do not show that the best method, {best},"
+            f" has a better {score} ({numbers})."
         )
-    if advice.smallest:
-        text += (
-            f" Fewest features at most {advice.matters:g} point from it: {found(advice.smallest)}."
+    else:
+        text = (
+            f"No method is worth taking for its {score}: the validation data do not show that the best, {best}, is"
+            f" better than the baselines ({numbers})."
         )
+    if advice.smallest and advice.taken:
+        taken = labels[advice.taken.number]
+        fewest = found(advice.smallest)
+        text += f" Fewest features at most {advice.matters:g} point from {taken}: {fewest}."
     return text

@@ -108,7 +108,7 @@ def draw_by_features(figure: OwnFigure, *, titled: bool = True) -> Drawing:
     ax.set_xlabel("Features, mean")
     ax.set_ylabel(figure.axis)
     ax.xaxis.set_major_locator(MaxNLocator(8, integer=True))
-    ax.set_xlim(left=0.0)
+    ax.set_xlim(0.0, 1.05 * ax.get_xlim()[1])
     _finish(figure, drawing, ax, titled=titled)
     return drawing
 
@@ -144,7 +144,7 @@ def _draw_baselines(figure: OwnFigure, line: Callable[..., object]) -> None:
     for place, row in enumerate(baselines.to_dict("records")):
         style = STYLES[-1 - place]
         kept = {"color": style["color"], "linestyle": style["linestyle"], "marker": ""}
-        line(row["mean"], label=f"{row['label']} ({row['mean']:.1f})", **kept)
+        line(row["mean"], label=f"{row['label']} ({row['mean']:.3g})", **kept)
 
 
 def _finish(figure: OwnFigure, drawing: Drawing, ax: Axes, *, titled: bool) -> None:

@@ -6,7 +6,7 @@ import itertools
 import math
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -37,8 +37,12 @@ TESTED = (*ERRORS, *BALANCED_SCORES)
 """Quantities of the test split."""
 
 
-def recommendations(runs: Runs, facts: Facts, numbers: pd.DataFrame) -> Iterator[str]:
+def recommendations(
+    runs: Runs, facts: Facts, numbers: pd.DataFrame, options: Sequence[str] = ()
+) -> Iterator[str]:
     """Yield the advice on each problem as sentences, see `advice_on`; ``numbers`` are the rows of X in their frame.
+
+    ``options`` are those of `pppca predict` that name the folder of the results.
 
     A problem with a single setting, which leaves nothing to choose, has none, unless its runs choose their settings.
     """
@@ -48,29 +52,32 @@ def recommendations(runs: Runs, facts: Facts, numbers: pd.DataFrame) -> Iterator
         n_settings = sum(runs.cells[number].problem == advice.problem for number in cells)
         if n_settings == 1 and not advice.best.setting:
             continue
-        yield recommended_text(runs, advice, labels)
+        yield recommended_text(runs, advice, labels, options)
         if advice.smallest:
             fewest = _described(runs, advice, advice.smallest, labels)
             limit = f"{advice.matters:g} point{'s' if advice.matters != 1.0 else ''}"
-            yield f"Fewest features at most {limit} from it: {fewest}. {_call(runs, advice.smallest)}"
+            call = _call(runs, advice.smallest, options)
+            yield f"Fewest features at most {limit} from it: {fewest}. {call}"
 
 
-def recommended_text(runs: Runs, advice: Advice, labels: Mapping[int, str]) -> str:
+def recommended_text(
+    runs: Runs, advice: Advice, labels: Mapping[int, str], options: Sequence[str] = ()
+) -> str:
     """Return the recommended cell of a problem, or why no method is recommended, as sentences."""
     by = measured_text(advice.quantity)
     if advice.taken is None and advice.gains:
-        return f"{_unproven(advice, labels)}{_rare(runs, advice.best)}"
+        return f"{_unproven(advice, labels)}{_rare(runs, advice.best, labels)}"
     shown = advice.taken or advice.best
-    text, call = _described(runs, advice, shown, labels), _call(runs, shown)
+    text, call = _described(runs, advice, shown, labels), _call(runs, shown, options)
     if not advice.gains:
         lead = f"Best by the {by}, without a baseline to compare with: {text}."
         return f"{lead}{_better_tested(runs, advice, shown, labels)} {call}"
     if shown is advice.best:
-        tested = f"It is better than the baselines: {_gains(advice, labels)}."
+        tested = f"It is better {_gains(advice, labels)}."
         lead = f"Recommended by the {by}: {text}. {tested}"
     else:
         lead = f"{_unproven(advice, labels)} Without a method: {text}."
-    return f"{lead}{_rare(runs, shown)}{_better_tested(runs, advice, shown, labels)} {call}"
+    return f"{lead}{_rare(runs, shown, labels)}{_better_tested(runs, advice, shown, labels)} {call}"
 
 
 def _unproven(advice: Advice, labels: Mapping[int, str]) -> str:
@@ -78,7 +85,7 @@ def _unproven(advice: Advice, labels: Mapping[int, str]) -> str:
     reason = "by the paired test on the validation splits, none is better than the baselines"
     if max(gain.n for _, gain in advice.gains) < 2:
         reason = "the paired test needs two splits or repeats"
-    best = f"The best, {labels[advice.best.number]}, has {_gains(advice, labels)}."
+    best = f"The best, {labels[advice.best.number]}, is better {_gains(advice, labels)}."
     title = described(advice.quantity).title
     what = measured_text(advice.quantity).removeprefix("validation ")
     return (
@@ -113,7 +120,7 @@ def tested_quantity(runs: Runs, advice: Advice) -> str:
     return score if score in BALANCED_SCORES else error_of(runs.measured[advice.best.number])
 
 
-def _rare(runs: Runs, item: Validated) -> str:
+def _rare(runs: Runs, item: Validated, labels: Mapping[int, str]) -> str:
     """Return the class of which a cell finds less than half and the remedy, as a sentence; "" without such a class."""
     recalls = {}
     for name in runs.measured[item.number]:
@@ -122,32 +129,33 @@ def _rare(runs: Runs, item: Validated) -> str:
     if not recalls or min(recalls.values()) >= LEAST_RECALL:
         return ""
     rare = min(recalls, key=recalls.__getitem__)
-    text = f" It finds {recalls[rare]:.0f} % of the rows of class {recall_of(rare)}"
+    text = f" With {labels[item.number]}, {recalls[rare]:.0f} % of the rows of class {recall_of(rare)} are found"
     if runs.cells[item.number].settings.get("classifier.class_weight"):
         return f"{text}."
     return f"{text}: `class_weight: balanced` in `classifier` finds more."
 
 
 def _gains(advice: Advice, labels: Mapping[int, str]) -> str:
-    """Return by how much the best method is better than each baseline, such as ``"+2.10 on all features (…)"``."""
+    """Return by how much the best method is better than each baseline, such as ``"by +2.10 than all features"``."""
     parts = []
     for baseline, gain in advice.gains:
-        text = f"{printed(gain.difference, SIGNED)} against {labels[baseline.number]}"
-        if gain.n > 1:
+        text = f"by {printed(gain.difference, SIGNED)} than {labels[baseline.number]}"
+        if gain.low < gain.high:
             text += f" (95 % interval {printed(gain.low, SIGNED)} to {printed(gain.high, SIGNED)})"
         parts.append(text)
     return ", ".join(parts)
 
 
-def _call(runs: Runs, item: Validated) -> str:
+def _call(runs: Runs, item: Validated, options: Sequence[str]) -> str:
     """Return the commands that fit a cell to all rows, with the run's name or, if others have it too, with its key."""
     cell, run = runs.cells[item.number], runs.done(item.number).iloc[0]
     key, config = run["key"][:_KEY_LENGTH], runs.source(item.number)["config"]
     name = f"{config}/{cell.problem}/{cell.method}/{run['repeat']}"
     if len(runs.of_configs((config,)).find(Selector(cell.problem, cell.method))) > 1:
         name = key
+    command = " ".join(["pppca predict", shlex.quote(name), "new.csv", *options])
     return (
-        f"To predict by it, fitted to all rows: `pppca predict {shlex.quote(name)} new.csv`, or"
+        f"To predict by it, fitted to all rows: `{command}`, or"
         f' `pppca_bench.pipeline("{key}", final=True)`.'
     )
 

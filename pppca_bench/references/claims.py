@@ -42,6 +42,11 @@ class Claim(Section):
             if name not in known:
                 hint = nearest(name, known)
                 yield "compare", f"expected two of {'; '.join(known)}, got {name!r}{hint}"
+        if len({*self.compare}) == 1:
+            yield (
+                "compare",
+                f"expected two different {'columns' if self.by == 'rows' else 'rows'}, got one twice",
+            )
         if self.quantity and self.quantity not in layout.all_quantities:
             shown = "; ".join(layout.all_quantities)
             yield "quantity", f"expected some of {shown}, got {self.quantity!r}"

@@ -343,6 +343,11 @@ class Placebo(NamedPart):
             raise broken_rule(
                 f"expected one of table, cycles and runs, got {' and '.join(given) or 'none'}"
             )
+        for cycle in self.cycles:
+            if len({*cycle}) < max(len(cycle), 2):
+                raise broken_rule(
+                    f"expected two different rows or more, got {', '.join(cycle)}", "cycles"
+                )
         return self
 
 

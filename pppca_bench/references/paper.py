@@ -34,6 +34,19 @@ Orcid = Annotated[str, AfterValidator(_checked)]
 Doi = Annotated[str, StringConstraints(pattern=r"^10\.\d{4,9}/\S+$")]
 
 
+def _whole_entry(text: str) -> str:
+    """Return a BibTeX entry without spaces around it; raise ValidationError for other text."""
+    entry = text.strip()
+    if not re.fullmatch(r"@\w+\{.+\}", entry, re.DOTALL) or entry.count("{") != entry.count("}"):
+        raise broken_rule(
+            f"expected a BibTeX entry such as @article{{key, ...}}, got {yaml_text(text)}"
+        )
+    return entry
+
+
+Bibtex = Annotated[str, AfterValidator(_whole_entry)]
+
+
 class Author(Section):
     """Author of a paper: the name, "Family, Given" or as printed, and the ORCID identifier."""
 
@@ -51,13 +64,13 @@ class Paper(Section):
     authors: Annotated[tuple[Author, ...], MinLen(1)]
     year: Annotated[int, Ge(1000), Le(9999)] | None = None
     doi: Doi | None = None
-    bibtex: Text | None = None
+    bibtex: Bibtex | None = None
 
     @property
     def entry(self) -> str:
         """Return the BibTeX entry."""
         if self.bibtex is not None:
-            return self.bibtex.strip()
+            return self.bibtex
         fields = {
             "author": " and ".join(author.name for author in self.authors),
             "title": f"{{{self.title}}}",

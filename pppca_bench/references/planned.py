@@ -1,4 +1,4 @@
-"""Check that a planned run of its configs fills each cell, curve and placebo of a reference."""
+"""Check that planned runs of its configs fill each cell, curve and placebo of a reference."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ _SETTINGS = ("runs", "over", "ratio_to", "difference_from")
 
 
 def check_planned(reference: Reference, planned: Planned) -> None:
-    """Raise OwnDataError for the first cell, curve or placebo that no planned run of its configs matches."""
+    """Raise OwnDataError for the first cell, curve or placebo that no planned run of its configs matches.
+
+    A cell of a table must have runs of a single setting.
+    """
     for asked in reference.selectors():
         cells = _cells_of(asked.configs, planned)
         if not _is_planned(asked.selector, cells):
@@ -28,6 +31,13 @@ def check_planned(reference: Reference, planned: Planned) -> None:
             where = reference.source.where(_location(reference, asked, name))
             raise OwnDataError(
                 f"{where}: {asked.text} names no run: expected {expected}, got {got}."
+            )
+        differing = _differing(asked.selector, cells)
+        if differing and asked.levels[0][0] == "tables":
+            where = reference.source.where(_location(reference, asked, "method"))
+            raise OwnDataError(
+                f"{where}: {asked.text}: expected runs of a single setting, got several. Add one of {differing} to"
+                " `runs`."
             )
     for index, placebo in enumerate(reference.placebos):
         if not _is_filled(placebo, reference, planned):
@@ -68,6 +78,16 @@ def _cells_of(configs: Names, planned: Planned) -> list[Cell]:
 
 def _is_planned(selector: Selector, cells: Iterable[Cell]) -> bool:
     return any(selector.matches(cell) for cell in cells)
+
+
+def _differing(selector: Selector, cells: Iterable[Cell]) -> str:
+    """Return the settings in which the cells of a selector differ, with their values; "" for cells that are alike."""
+    values = dict[str, dict[str, None]]()
+    for cell in cells:
+        if selector.matches(cell):
+            for name, value in cell.settings.items():
+                values.setdefault(name, {})[f"{name}: {written(value)}"] = None
+    return ", ".join(text for texts in values.values() if len(texts) > 1 for text in texts)
 
 
 def _mismatch(selector: Selector, cells: Sequence[Cell], configs: Names) -> tuple[str, str, str]:

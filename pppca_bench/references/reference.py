@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from pppca_bench.errors import ConfigError, OwnDataError
+from pppca_bench.errors import ConfigError, OwnDataError, nearest
 from pppca_bench.references.claims import Claim
 from pppca_bench.references.layout import (
     CurveLayout,
@@ -271,6 +271,13 @@ def _check_rules(reference: Reference, source: YamlSource) -> None:
                 if rule and rule.unit == "sd" and rule.compare != "correlations":
                     places = compared.setdefault(reference.rules.index(rule), {})
                     places.setdefault(published[name].sd is None, location)
+    shown = {name for layout in reference.layouts for name in layout.all_quantities}
+    for index, name in enumerate(reference.not_compared):
+        if name not in shown:
+            raise OwnDataError(
+                f"{source.where(('not_compared', index))}: expected some of {', '.join(sorted(shown))}, got"
+                f" {name!r}{nearest(name, shown)}."
+            )
     for index, places in compared.items():
         if len(places) == 2:
             raise OwnDataError(

@@ -93,7 +93,7 @@ def _advice(runs: Runs, known: ProblemFacts, numbers: Sequence[int]) -> Advice |
     if not all(quantity in runs.measured[number] for number in numbers):
         quantity = error_of(runs.measured[numbers[0]], "validation")
     compared = [_validated(runs, number, quantity) for number in numbers]
-    validated = [cell for cell in compared if cell]
+    validated = _with_baselines(runs, [cell for cell in compared if cell])
     sign = 1.0 if described(quantity).more_is_better else -1.0
     ranked = sorted(validated, key=lambda cell: (-sign * cell.mean, cell.size))
     methods = [cell for cell in ranked if not cell.is_baseline]
@@ -121,6 +121,16 @@ def _advice(runs: Runs, known: ProblemFacts, numbers: Sequence[int]) -> Advice |
         smallest = min(fewer, key=lambda cell: cell.size, default=None)
     gains = tuple((cell, _gain(best, cell, sign, known)) for cell in baselines)
     return Advice(known.name, quantity, matters, best, gains, taken, smallest)
+
+
+def _with_baselines(runs: Runs, cells: Sequence[Validated]) -> list[Validated]:
+    """Return cells of which those with all features are baselines only of methods with the same classifier."""
+    classifiers = [runs.cells[one.number].classifier for one in cells if not one.is_baseline]
+    marked = []
+    for one in cells:
+        has_method = one.is_constant or runs.cells[one.number].classifier in classifiers
+        marked.append(one._replace(is_baseline=one.is_baseline and has_method))
+    return marked
 
 
 def _validated(runs: Runs, number: int, quantity: str) -> Validated | None:

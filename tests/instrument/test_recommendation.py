@@ -57,10 +57,10 @@ def test_a_method_that_is_better_than_the_baselines_is_recommended_whatever_its_
     )
     assert first.startswith(
         "Recommended by the validation error: wine, DGHA, τ = 5 (validation error 2.00 %; dimensionality 8.0; test"
-        " error 9.00 %). It is better than the baselines: +2.60 against all features (95 % interval "
+        " error 9.00 %). It is better by +2.60 than all features (95 % interval "
     )
     # The deviation of the differences is 0.3162: 38 ± 2.776 √(1 / 5 + 50 / 100) 0.3162.
-    assert "+38.00 against majority class (95 % interval +37.27 to +38.73)." in first
+    assert "by +38.00 than majority class (95 % interval +37.27 to +38.73)." in first
     assert (
         " lda has the best test error 0.00 %; but test results may not choose, "
         in first.replace("LDA", "lda")
@@ -84,7 +84,8 @@ def test_if_no_method_is_better_than_all_features_they_are_named():
     )
     assert first.startswith(
         "No method is worth taking for its error on wine: by the paired test on the validation splits, none is better"
-        " than the baselines. Validation error, %: the best, PCA, τ = 5, has +0.22 against all features (95 % interval"
+        " than the baselines. Validation error, %: the best, PCA, τ = 5, is better by +0.22 than all features (95 %"
+        " interval"
     )
     assert "Without a method: wine, all features (validation error 2.22 %" in first
     assert second.startswith("Fewest features at most 1 point from it: wine, PCA, τ = 5 (")
@@ -120,13 +121,16 @@ def test_a_class_that_is_mostly_overlooked_is_named_with_the_remedy():
     given = {"validation_error_percent": 5.0, "test_error_percent": 5.0, "dimensionality": 3.0}
     recalls = {"recall_no_percent": 99.0, "recall_yes_percent": 12.0}
     for classifier, said in (
-        ({"rule": "rprop"}, "class yes: `class_weight: balanced` in `classifier` finds more."),
-        ({"rule": "rprop", "class_weight": "balanced"}, "class yes."),
+        (
+            {"rule": "rprop"},
+            "class yes are found: `class_weight: balanced` in `classifier` finds more.",
+        ),
+        ({"rule": "rprop", "class_weight": "balanced"}, "class yes are found."),
     ):
         cell = cell_of("wine", *PCA, classifier)
         found = [run_of(cell, repeat, **given, **recalls) for repeat in range(2)]
         (text,) = recommended(*found, *runs(CONSTANT, [10.0, 10.0], 10.0, 0.0))
-        assert f" It finds 12 % of the rows of {said} To predict" in text
+        assert f" With PCA, τ = 5, 12 % of the rows of {said} To predict" in text
 
 
 def test_settings_with_equal_weights_of_classes_are_compared_by_balanced_accuracy():
