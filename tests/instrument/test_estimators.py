@@ -137,7 +137,8 @@ REGISTERED = {contract_of(entry).estimator for entry in (*METHODS.values(), *CLA
 @pytest.mark.slow
 @pytest.mark.parametrize("make", sorted(REGISTERED, key=str), ids=lambda make: make.__name__)
 def test_every_registered_class_keeps_scikit_learns_contract_by_default(make):
-    checks = check_estimator(make(), on_fail=None, on_skip=None)
+    known = expected_failures(make())
+    checks = check_estimator(make(), on_fail=None, on_skip=None, expected_failed_checks=known)
     failed = {
         check["check_name"]: check["exception"] for check in checks if check["status"] == "failed"
     }
