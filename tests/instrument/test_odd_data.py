@@ -76,6 +76,7 @@ def test_odd_data_give_finite_numbers_or_a_failure_that_names_its_cause(kind, me
     assert result.values["dimensionality"] >= (0 if METHODS[method].makes == "classes" else 1)
 
 
+@pytest.mark.slow
 def test_no_table_has_a_number_of_a_run_that_diverged(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     diverging = {"method": "gha", "learning_rate": 1000, "n_epochs": 20}

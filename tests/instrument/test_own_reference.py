@@ -226,6 +226,7 @@ def test_a_table_of_the_reference_is_drawn_beside_its_published_numbers(results,
     assert (numbers["n"] > 0).all()
 
 
+@pytest.mark.slow
 def test_a_module_beside_the_reference_adds_a_table_a_figure_and_a_claim(results, tmp_path):
     options = ("--results", results, "--reference", REFERENCE)
     assert "U1              3 " in printed("tables", "--table", "U3", *options)
@@ -261,6 +262,7 @@ def test_all_ten_numbers_are_run_and_compared(tmp_path):
     assert found.count("reproduced") >= 5
 
 
+@pytest.mark.slow
 def test_the_workflow_for_a_repository_compares_with_what_was_recorded(mine, monkeypatch):
     monkeypatch.chdir(mine.parent)
     mine.rename("my_reference")

@@ -34,6 +34,7 @@ def run_on(**changes) -> None:
 
 
 @pytest.mark.usefixtures("table")
+@pytest.mark.slow
 def test_the_report_of_own_data_says_what_the_data_are_and_what_to_take():
     run_on(predictions=True)
     printed("report")

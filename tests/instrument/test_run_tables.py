@@ -64,6 +64,7 @@ class TestRun:
         assert (done.stdout, done.stderr) == ("", "")
         assert "X.md" in files()
 
+    @pytest.mark.slow
     def test_the_folders_of_the_tables_of_several_configs_are_printed(self, tmp_path):
         configs = [written(tmp_path, name) for name in "abcd"]
         assert run(*configs).stdout == "".join(
@@ -95,6 +96,7 @@ class TestRun:
         assert "R.csv" in files()
 
 
+@pytest.mark.slow
 def test_part_of_a_config_is_run_and_what_was_run_before_stays_in_its_tables(config):
     only = ("--only", "method=dgha,tau=15")
     assert "1 runs planned, 0 done, 1 to run" in printed("run", config, *only, "--dry-run")
@@ -112,6 +114,7 @@ def test_runs_that_a_changed_text_no_longer_asks_for_leave_the_tables_with_a_war
     assert "the tables leave out " in run(config).stderr
 
 
+@pytest.mark.slow
 def test_a_config_changed_by_set_has_its_own_tables(config):
     before, changed = (
         table_of(run(config, *options))

@@ -68,6 +68,7 @@ def test_reducers_of_scaled_samples_have_the_same_components_up_to_the_scale(nam
 
 @given(power=st.integers(-6, 3), kind=st.sampled_from(["linear", "two_layer"]))
 @settings(max_examples=8)
+@pytest.mark.slow
 def test_autoencoder_comes_to_exact_pca_at_any_scale(power, kind):
     X = 10.0**power * iris()[0]
     autoencoder = Autoencoder(2, kind=kind, random_state=0).fit(X)

@@ -181,6 +181,7 @@ def test_exact_pca_is_the_first_method_of_claim_7():
     assert of(tests, "PCA − all features")["p_holm"] is None
 
 
+@pytest.mark.slow
 def test_the_matrix_has_a_grid_for_each_group_and_is_drawn():
     made = results(ne_ppca=2.0, pca=-2.0)
     matrix = experiment_documents(EXPERIMENT, made, FACTS)[-1]
@@ -243,6 +244,7 @@ def corrected(beyond: dict[str, pd.Series]) -> pd.Series:
     return (p * np.arange(len(p), 0, -1)).cummax().clip(upper=1.0)
 
 
+@pytest.mark.slow
 def test_on_the_new_data_sets_alone_the_registered_test_decides_nothing():
     losses, tests = (rendered(name) for name in ("losses", "tests"))
     known = pd.read_csv(ROOT / "results" / "experiment" / "tables" / "E_losses.csv")["data_set"]

@@ -89,6 +89,7 @@ def test_the_page_states_the_numbers_of_runs_and_splits():
     ) in TEXT
 
 
+@pytest.mark.slow
 def test_splits_and_seeds_are_not_those_of_the_second_experiment():
     for first, config in zip(configs_of(SECOND), configs_of(EXPERIMENT), strict=True):
         assert {spec.seed for spec in expanded(first)}.isdisjoint(

@@ -48,6 +48,7 @@ def test_losses_mirrored_at_the_margin_flip_the_verdict(test, values):
 
 
 @given(values=VALUES)
+@pytest.mark.slow
 def test_the_signed_rank_test_is_scipys_of_the_losses_minus_the_margin(values):
     for margin, points in ((ONE_POINT, 1.0), (OTHER_MARGINS["0.25 points"], 0.25)):
         found, _ = signed_rank_test(multiples(values, 10.0, margin))

@@ -74,6 +74,7 @@ def holms(p: dict[str, float]) -> set[str]:
     return significant
 
 
+@pytest.mark.slow
 def test_the_second_experiment_is_undecided_on_exact_pca_against_ne_ppca_alone():
     tests = pd.read_csv(EXPERIMENT / "E2_tests.csv")
     tested = tests[tests["row"] != "PCA − all features"]["row"].tolist()
