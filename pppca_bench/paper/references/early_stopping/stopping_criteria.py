@@ -34,8 +34,12 @@ CRITERIA: Mapping[str, tuple[float, ...]] = {
 Choice: Prechelt 1998 compares 14 criteria of these three classes, but the abstract does not say with which limits.
 """
 
-NAMES = {kind: [f"{kind}_{limit:g}" for limit in limits] for kind, limits in CRITERIA.items()}
-"""Names of the criteria of each class, such as ``"PQ_0.5"``, from the fastest to the slowest."""
+LIMITS = {
+    kind: {f"{kind}_{limit:g}": limit for limit in limits} for kind, limits in CRITERIA.items()
+}
+"""Limits of the criteria of each class by name, such as ``"PQ_0.5"``, from the fastest to the slowest."""
+
+NAMES = {kind: [*limits] for kind, limits in LIMITS.items()}
 
 EPOCHS, ERROR = "epochs_", "test_squared_error_percent_"
 """Beginnings of the names of a criterion's measures."""
@@ -84,16 +88,9 @@ def excess(value: float, least: float) -> float:
 
 def criteria_met(loss: float, progress: float, n_increases: int) -> list[str]:
     """Return the criteria met at the end of a strip, given GL, P_k and the number of successive increases."""
-    met = []
-    for kind, limits in CRITERIA.items():
-        for name, limit in zip(NAMES[kind], limits, strict=True):
-            of_kind = {
-                "GL": loss > limit,
-                "PQ": loss > limit * progress,
-                "UP": n_increases >= limit,
-            }
-            if of_kind[kind]:
-                met.append(name)
+    met = [name for name, limit in LIMITS["GL"].items() if loss > limit]
+    met += [name for name, limit in LIMITS["PQ"].items() if loss > limit * progress]
+    met += [name for name, limit in LIMITS["UP"].items() if n_increases >= limit]
     return met
 
 
