@@ -19,7 +19,7 @@ from pppca_bench.cli._shared import cli, notify, read_store, results_option
 from pppca_bench.errors import PppcaError, UnknownNameError
 
 if TYPE_CHECKING:
-    from pppca_bench.pages.crate import Person
+    from pppca_bench.references.paper import Author
     from pppca_bench.references.reference import Reference
     from pppca_bench.store.database import Store
 
@@ -28,8 +28,7 @@ ORCID = " or 'NAME, ORCID'"
 
 def _read_person(context: click.Context, parameter: click.Parameter, text: str | None) -> Any:
     """Return the person of a text such as ``"Josiah Carberry, 0000-0002-1825-0097"``."""
-    from pppca_bench.pages.crate import Person
-    from pppca_bench.references.paper import is_orcid
+    from pppca_bench.references.paper import Author, is_orcid
 
     if text is None:
         return None
@@ -37,12 +36,12 @@ def _read_person(context: click.Context, parameter: click.Parameter, text: str |
     if not name or (comma and not is_orcid(orcid)):
         expected = "expected NAME or 'NAME, ORCID', such as 'Josiah Carberry, 0000-0002-1825-0097'"
         raise click.BadParameter(f"{expected}, got {text!r}.", context, parameter)
-    return Person(name, orcid)
+    return Author(name=name, orcid=orcid or None)
 
 
 def _read_persons(
     context: click.Context, parameter: click.Parameter, texts: Sequence[str]
-) -> list[Person]:
+) -> list[Author]:
     return [_read_person(context, parameter, text) for text in texts]
 
 
@@ -100,7 +99,7 @@ def bundle(
     given: str,
     results: Path,
     repeats: int,
-    agent: Person | None,
+    agent: Author | None,
     license_id: str,
     **check: Any,
 ) -> None:
@@ -163,7 +162,7 @@ def _fill(
     repeats: int,
     check: Mapping[str, Any],
     license_id: str,
-    agent: Person | None,
+    agent: Author | None,
     *,
     is_installed: bool,
 ) -> list[str]:

@@ -8,7 +8,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 import yaml
@@ -40,13 +40,6 @@ _FORMATS |= {".tex": "application/x-tex", ".xz": "application/x-xz"}
 _OF_THE_CHECKER = ("codechecker", "certificate", "report", "summary")
 
 
-class Person(NamedTuple):
-    """Person by name, perhaps with an ORCID."""
-
-    name: str
-    orcid: str = ""
-
-
 def write_crate(
     folder: Path,
     title: str,
@@ -57,7 +50,7 @@ def write_crate(
     data: Mapping[str, str],
     license_id: str,
     address: str,
-    agent: Person | None,
+    agent: Author | None,
     paper: Paper | None,
 ) -> None:
     """Write ``ro-crate-metadata.json``, which describes every file of a bundle, and its preview.
@@ -78,7 +71,7 @@ def write_crate(
         SPDX identifier.
     address : str
         Web address of the tool, "" if it is not known.
-    agent : Person, optional
+    agent : Author, optional
         Who ran the computation.
     paper : Paper, optional
     """
@@ -164,7 +157,7 @@ def _compact(entities: list[Any]) -> Any:
     return entities[0] if len(entities) == 1 else entities
 
 
-def _person(crate: Any, person: Person | Author) -> Any:
+def _person(crate: Any, person: Author) -> Any:
     identifier = f"https://orcid.org/{person.orcid}" if person.orcid else f"#{person.name}"
     return _entity(crate, identifier, "Person", name=person.name)
 
@@ -214,7 +207,7 @@ def codecheck_text(
     return text, missing
 
 
-def _persons(persons: Sequence[Any]) -> list[dict[str, str]]:
+def _persons(persons: Sequence[Author]) -> list[dict[str, str]]:
     """Return persons as the configuration has them."""
     plain = []
     for person in persons:

@@ -19,7 +19,7 @@ from own_reference import MINIMAL, written
 
 from pppca_bench.cli import bundle_files
 from pppca_bench.experiments import installation
-from pppca_bench.pages.crate import CODECHECK, PROFILE, Person, codecheck_text, write_crate
+from pppca_bench.pages.crate import CODECHECK, PROFILE, codecheck_text, write_crate
 from pppca_bench.references.paper import Author, Paper, is_orcid
 from pppca_bench.references.reference import read_reference
 from pppca_bench.store.database import Store
@@ -31,7 +31,7 @@ METADATA = "ro-crate-metadata.json"
 PAPER = {"title": "A paper on iris", "authors": AUTHORS, "doi": "10.5555/1", "year": 1994}
 PCA = {"method": "pca", "tau": 10}
 CHECK = {
-    "codechecker": [Person("Ada", ORCID)],
+    "codechecker": [Author(name="Ada", orcid=ORCID)],
     "certificate": "2026-001",
     "report": "https://doi.org/10.5555/2",
     "summary": "All is as it was.",
@@ -112,7 +112,7 @@ def test_the_metadata_are_a_process_run_crate(tmp_path):
         data={"iris": "a" * 64},
         license_id="MIT",
         address="",
-        agent=Person("Ada", ORCID),
+        agent=Author(name="Ada", orcid=ORCID),
         paper=Paper(title="P", authors=(Author(name="Jo Doe"),), doi="10.5555/1", year=1994),
     )
     document = json.loads((tmp_path / METADATA).read_text("utf-8"))
