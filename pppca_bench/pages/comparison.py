@@ -9,14 +9,8 @@ from typing import Any
 import pandas as pd
 from tabulate import tabulate
 
-from pppca_bench.pages.document import (
-    Document,
-    in_json,
-    latex_table,
-    plain_records,
-    quantity_text,
-    rows_of,
-)
+from pppca_bench.pages.cell_texts import number_text
+from pppca_bench.pages.document import Document, in_json, latex_table, plain_records, rows_of
 from pppca_bench.pages.escapes import in_markdown, to_csv
 from pppca_bench.pages.formats import RECORDS
 from pppca_bench.quantities import SIZES, described, in_sentence, unitless
@@ -250,8 +244,7 @@ def _as_printed(numbers: pd.DataFrame, column: str, sign: str = "") -> list[str]
     texts = []
     number: Any
     for number in numbers.itertuples():
-        value = getattr(number, column)
-        texts.append(quantity_text(number.quantity, value, sign, beside=number.printed))
+        texts.append(number_text(number, getattr(number, column), sign))
     return texts
 
 

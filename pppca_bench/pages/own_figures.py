@@ -134,8 +134,7 @@ def draw_confusion(figure: OwnFigure, *, titled: bool = True) -> Drawing:
     ax.grid(visible=False)
     ax.set_xlabel("Predicted class")
     ax.set_ylabel("Class")
-    if titled:
-        drawing.suptitle(figure.title, x=0.01, horizontalalignment="left", fontsize=8)
+    _finish(figure, drawing, ax, titled=titled)
     return drawing
 
 
