@@ -14,7 +14,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from pppca_bench.cli import bundle, compare, configs, data, predict, results, run, tables  # noqa: F401 they add commands
+from pppca_bench.cli import bundle, compare, configs, data, figures, predict, results, run, tables  # noqa: F401 they add commands
 from pppca_bench.cli._shared import cli as cli
 
 

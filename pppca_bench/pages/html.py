@@ -25,12 +25,12 @@ from pppca_bench.pages.index_page import (
 )
 from pppca_bench.pages.means import VERDICT_SIGNS
 from pppca_bench.pages.methods_section import describe_config, software
-from pppca_bench.pages.own_data import own_results
+from pppca_bench.pages.own_data import own_results, snapshots_by_config
 from pppca_bench.pages.page_tables import PageTable, anchor, page_table, table_of_means
 from pppca_bench.pages.pair_tables import pairs_document, pairs_sentence
 from pppca_bench.pages.ranks import ranking_document
 from pppca_bench.pages.recommendation import recommendations
-from pppca_bench.pages.snapshot import Snapshot, take_snapshot
+from pppca_bench.pages.snapshot import Snapshot
 from pppca_bench.references.layout import RankingSpec
 from pppca_bench.results.frames import problems_of
 from pppca_bench.results.labels import settings_of
@@ -75,7 +75,7 @@ def render_report(
     ]
     sources = _sources(snapshot, shown, figures, rankings)
     of_sources = [spec for source in sources for spec, *_ in source["rankings"]]
-    advice = _recommended(store, snapshot, names) if is_own else []
+    by_config = snapshots_by_config(snapshot, store) if is_own else {}
     sentences, pairs = _compared_pairs(snapshot) if is_own else ([], [])
     run_claims = []
     for number, finding in enumerate(answers.claims, 1):
@@ -83,8 +83,8 @@ def render_report(
             run_claims.append((number, finding))
     return _template().render(
         title=_title(snapshot, answers.title, list(titles.values()), is_own=is_own),
-        own_results=own_results(snapshot, store) if is_own else [],
-        headline=[*advice, *headline(snapshot, answers), *sentences],
+        own_results=own_results(by_config, store),
+        headline=[*_recommended(by_config), *headline(snapshot, answers), *sentences],
         nearness=sources_document(snapshot),
         n_done=sum(count["n_done"] for count in counts),
         answers=answers,
@@ -204,15 +204,13 @@ def _sources(
     return sources
 
 
-def _recommended(store: Store, snapshot: Snapshot, configs: Sequence[str]) -> list[str]:
-    """Return the recommendations that `pppca run` prints for each config; a single config's runs are read already."""
-    if len(configs) == 1:
-        return list(recommendations(snapshot.runs, snapshot.facts, snapshot.means("X")[1]))
+def _recommended(by_config: Mapping[str, Snapshot]) -> list[str]:
+    """Return the recommendations that `pppca run` prints for each config, after its name if there are several."""
     sentences = []
-    for name in configs:
-        of_config = take_snapshot(store, snapshot.references, [name])
-        for sentence in recommendations(of_config.runs, of_config.facts, of_config.means("X")[1]):
-            sentences.append(f"{name}: {sentence}")
+    for name, own in by_config.items():
+        lead = f"{name}: " if len(by_config) > 1 else ""
+        for sentence in recommendations(own.runs, own.facts, own.means("X")[1]):
+            sentences.append(f"{lead}{sentence}")
     return sentences
 
 

@@ -37,14 +37,18 @@ class OwnResult(NamedTuple):
     note: str  # how to get a figure that is lacking
 
 
-def own_results(snapshot: Snapshot, store: Store) -> list[OwnResult]:
+def snapshots_by_config(snapshot: Snapshot, store: Store) -> dict[str, Snapshot]:
+    """Return a snapshot of each config of a snapshot; the runs of a single config are read already."""
+    configs = snapshot.runs.all_configs
+    if len(configs) == 1:
+        return {configs[0]: snapshot}
+    return {config: take_snapshot(store, snapshot.references, [config]) for config in configs}
+
+
+def own_results(by_config: Mapping[str, Snapshot], store: Store) -> list[OwnResult]:
     """Return the results of each config on each problem; none if there are more than ``MAX_PROBLEMS``."""
     compared = list[tuple[str, Snapshot, Advice]]()
-    configs = snapshot.runs.all_configs
-    for config in configs:
-        of_config = snapshot
-        if len(configs) > 1:
-            of_config = take_snapshot(store, snapshot.references, [config])
+    for config, of_config in by_config.items():
         cells = list(dict.fromkeys(itertools.chain(*of_config.means("X")[1]["cells"])))
         for advice in advice_on(of_config.runs, of_config.facts, cells):
             compared.append((config, of_config, advice))
@@ -53,7 +57,7 @@ def own_results(snapshot: Snapshot, store: Store) -> list[OwnResult]:
     n_problems = Counter(config for config, _, _ in compared)
     results = []
     for config, of_config, advice in compared:
-        suffix = "" if len(configs) == 1 else f"_{config}"
+        suffix = "" if len(by_config) == 1 else f"_{config}"
         if n_problems[config] > 1:
             suffix += "_" + re.sub(r"[^\w.-]+", "-", advice.problem)
         results.append(_result(of_config, store, advice, suffix))
